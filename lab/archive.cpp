@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* archive - result files, read again: two compared, several merged. */
+/* archive - see archive.hpp. */
 #include "archive.hpp"
 
 #include <algorithm>
@@ -75,8 +75,8 @@ Row row_of(const json &object)
 	sample.fairness = number_of(object, "fairness");
 	sample.checked = object.at("checked");
 	/*
-	 * Starved windows are not in the median: the row is marked starved only if it has no
-	 * other.
+	 * ns_per_op leaves starved windows out: so here, where a row has one sample, only a row
+	 * without a time is starved.
 	 */
 	sample.starved = object.value("starved", false) && !std::isfinite(sample.ns_per_op);
 	if (std::isfinite(number_of(object, "transfer_ns")))
@@ -119,8 +119,8 @@ File load(const std::string &name)
 
 		if (schema > SCHEMA)
 			fail(name + " has schema " + std::to_string(schema) +
-			     ", this hf-lab knows " + std::to_string(SCHEMA) +
-			     ": take the hf-lab that wrote it, or a newer one");
+			     ", this hf-lab reads up to " + std::to_string(SCHEMA) +
+			     ": use the hf-lab that wrote it, or a newer one");
 		file.run.version = file.whole.at("holdfast");
 		file.run.machine = file.whole.at("machine").dump();
 		file.run.limits = file.whole.at("limits").get<std::vector<std::string>>();
@@ -137,7 +137,7 @@ File load(const std::string &name)
 			file.spread[key_of(file.rows.back())] = number_of(object, "spread");
 		}
 	} catch (const json::exception &error) {
-		fail(name + " is no file that hf-lab wrote: " + error.what());
+		fail(name + " is not a result file of hf-lab: " + error.what());
 	}
 	if (file.rows.empty())
 		fail(name + " has no rows");
@@ -266,9 +266,9 @@ int compare(const std::string &old_name, const std::string &new_name, const std:
 	}
 	if (!found)
 		fail("no row is in both files" + (only.empty() ? "" : " that matches " + only));
-	printf("\nNoise: the larger spread of the two rows, the gap between the default and the "
-	       "same "
-	       "code under its\nown name, or 1 %%. What is within it is called neither.\n");
+	printf("\nNoise: the largest of the two rows' spreads, the gap between two measurements of "
+	       "the "
+	       "same code,\nand 1 %%. A smaller difference is called neither faster nor slower.\n");
 	for (const std::string &name : order) {
 		const Compared &table = tables[name];
 
@@ -348,8 +348,9 @@ std::string merge(const std::vector<std::string> &names)
 
 #else /* !HF_LAB_HAVE_ARCHIVE */
 
-static const char NOT_BUILT[] = "hf-lab was built without nlohmann-json3-dev and zlib1g-dev, which "
-				"it reads its files with: install them, and build it again";
+static const char NOT_BUILT[] =
+	"hf-lab was built without nlohmann-json3-dev or zlib1g-dev, which it "
+	"needs to read result files: install them and build it again";
 
 int compare(const std::string &, const std::string &, const std::string &)
 {

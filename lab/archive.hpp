@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_LAB_ARCHIVE_HPP
 #define HF_LAB_ARCHIVE_HPP
-/* archive - files that hf-lab wrote, plain or packed by gzip, of this schema or an older one. */
+/* archive - reads result files, plain or compressed by gzip, of this schema or an older one. */
 #include "bench.hpp"
 
 namespace lab
 {
 
-/* Prints each row that is in both files, with the ratio of its times. Returns the exit status. */
+/* Prints each row that both files have, with the ratio of its times. Returns the exit status. */
 int compare(const std::string &old_name, const std::string &new_name, const std::string &only);
 
 /*
- * Runs of one program on one machine as one file: a row that several files have gets the median of
- * theirs, and the aims are judged anew from that. Prints the aims; returns the JSON.
+ * Merges result files of one program and machine into one: a row that several files have gets the
+ * median of theirs, and the aims are computed from the merged rows. Prints the aims; returns the
+ * JSON.
  */
 std::string merge(const std::vector<std::string> &names);
 

@@ -141,7 +141,7 @@ struct alignas(128) Worker {
 	bool disturbed; /* something else had its processor for a while */
 };
 
-/* How often this thread has given up its processor, because it had to wait. */
+/* The number of voluntary context switches of this thread. */
 long waits()
 {
 	rusage usage;
@@ -158,10 +158,7 @@ void *work(void *argument)
 	CPU_SET(w->cpu, &set);
 	(void)pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
 	w->ready->fetch_add(1);
-	/*
-	 * With more threads than processors this must yield, or the last thread would never
-	 * arrive.
-	 */
+	/* With more threads than processors this must yield, or the last thread never starts. */
 	while (!w->go->load(std::memory_order_acquire))
 		sched_yield();
 	long waited = waits();
@@ -171,10 +168,7 @@ void *work(void *argument)
 	w->ops = w->loop(w->state, w->index, w->stop);
 	w->end_ns = now_ns();
 	used = thread_ns() - used;
-	/*
-	 * A thread that parks gives its processor up by itself, so this says nothing about
-	 * disturbance.
-	 */
+	/* A thread that parked gave its processor up voluntarily, which is no disturbance. */
 	w->disturbed = waits() == waited && used < 0.95 * (w->end_ns - w->start_ns);
 	return nullptr;
 }
@@ -237,7 +231,7 @@ Window run_window(int threads, int window_ms, loop_t loop, const std::vector<voi
 	return result;
 }
 
-/* ---- the transfer of a line ------------------------------------------------------------------ */
+/* ---- the transfer time of a cache line ------------------------------------------------------- */
 
 namespace
 {
@@ -275,7 +269,7 @@ double transfer_ns()
 	return window.total() ? window.wall_ns / static_cast<double>(window.total()) : 0;
 }
 
-/* Are these two transfer times equal, but for noise? */
+/* True if these two transfer times differ by noise only. */
 static bool same_transfer(double a, double b)
 {
 	return std::max(a, b) < 1.5 * std::min(a, b);
@@ -338,7 +332,7 @@ double Row::gap_in(const std::string &key) const
 	return std::max(ratio, 1 / ratio) - 1;
 }
 
-/* A time that is 0 was too short to measure. */
+/* A time of 0 was too short to measure. */
 static double time_ratio(double a, double b)
 {
 	return a > 0 && b > 0 ? a / b : NAN;
@@ -409,7 +403,7 @@ void Progress::begin(const Plan &plan, const Row &row)
 	if (!terminal_ && now - shown_ns_ < EVERY_NS)
 		return;
 	shown_ns_ = now;
-	/* The planned time, until enough runs are done to extrapolate. */
+	/* Extrapolated from the runs so far, or at the beginning the planned time. */
 	double left_ns = share > 0.05 ? (now - start_ns_) * (1 / share - 1)
 				      : (all_ms_ - done_ms_) * 1e6;
 	std::string left = std::to_string(static_cast<int>(left_ns / 1e9)) + " s left";
@@ -441,7 +435,7 @@ static bool wants_another(const std::vector<Sample> &samples)
 							[](const Sample &s) { return s.starved; });
 }
 
-/* Leaves in each row the runs with the transfer time that most runs had, if there are three. */
+/* Keeps in each row the runs whose transfer time is near the median, if at least three are. */
 static void keep_usual_transfer(std::vector<Row> *rows)
 {
 	std::vector<double> all;
@@ -460,7 +454,7 @@ static void keep_usual_transfer(std::vector<Row> *rows)
 		std::vector<Sample> kept;
 
 		for (const Sample &sample : row.samples) {
-			/* A run that failed its check is kept, also if it was disturbed. */
+			/* A run that failed its check is always kept. */
 			if (sample.transfer_ns == 0 || !sample.checked ||
 			    same_transfer(sample.transfer_ns, usual))
 				kept.push_back(sample);
@@ -472,13 +466,13 @@ static void keep_usual_transfer(std::vector<Row> *rows)
 	}
 }
 
-/* What a run takes beside its window: starting threads, two transfer times. */
+/* The time of a run: its window, and starting the threads or measuring two transfer times. */
 static double cost_ms(const Cell &cell)
 {
 	return cell.window_ms + (cell.contended() ? 3 : 1);
 }
 
-/* A second cell for what the table measures twice. */
+/* A second cell for each row that the table measures twice. */
 static std::vector<Cell> measured_again(const Table &table, const std::vector<Cell> &cells)
 {
 	std::vector<Cell> list;
@@ -593,7 +587,7 @@ bool Limit::over(double ns) const
 	return interrupted || clock_() + ns > end_ns_;
 }
 
-/* Moves the rows out of the cells, but for those without a sample, which plan->cut names. */
+/* Moves the rows with a sample out of the cells; plan->cut names the others. */
 static std::vector<Row> take_rows(Plan *plan, int runs_left_out)
 {
 	std::vector<Row> rows;
@@ -626,7 +620,7 @@ std::vector<Row> measure(Plan *plan, const Settings &settings, const Limit &limi
 
 	for (const Cell &cell : cells)
 		most_rounds = std::max(most_rounds, cell.rounds);
-	/* The cells of a case run one after the other: what is compared was measured at one time. */
+	/* The cells of a case run one right after the other, so that they can be compared. */
 	std::map<std::pair<std::string, int>, std::vector<Cell *>> cases;
 	std::vector<std::vector<Cell *> *> order;
 

@@ -2,31 +2,32 @@
 #ifndef HF_LAB_BENCH_HPP
 #define HF_LAB_BENCH_HPP
 /*
- * bench - how the lab measures: windows of time, interleaved, with counts that are checked.
+ * bench - how the lab measures: time windows, interleaved variants, checked counts.
  *
- * A table is a list of cells. A cell measures one variant in one case with a number of threads, and
- * yields one row or more. In every round each cell runs once, in an order that is shuffled anew:
- * the cases, and within a case its variants, which so run within one moment and meet the same
- * machine. A row is the median over the rounds, and a ratio the median of the ratios within each
- * round.
+ * A table is a list of cells. A cell measures one variant in one case with one number of threads,
+ * and yields one row or more. Each round runs every cell once. Its order is shuffled anew: first
+ * the cases, then the variants of each case. So the variants of a case run one right after the
+ * other and find the machine in the same state. A row is the median over the rounds; a ratio is the
+ * median of the ratios within each round.
  *
- * A run is a window of time: the threads start together, loop until they see the stop flag, and
- * return how many operations they did. ns_per_op is the wall time of the run over the operations of
- * all threads. Each run checks its count against the counter's own value; one that fails makes
- * its row a failed one, which is printed and not dropped. With no more threads than processors, a
- * run in which something else took a processor away is repeated, up to REPEATS times, and that is
- * reported; the choice looks at processor time, never at the result. A run without an operation is
- * repeated too; if it stays so, its row is marked as starved, and is made of the other runs.
+ * A run is a time window: the threads start together, loop until they see the stop flag, and return
+ * how many operations they did. ns_per_op is the wall time of the run divided by the operations of
+ * all threads. Each run compares its count with the counter's own value; a mismatch marks the row
+ * as failed, and a failed row is printed, not dropped. With no more threads than processors, a run
+ * in which a thread lost its processor is repeated up to REPEATS times, and the number of
+ * repetitions is reported; the decision depends on processor time, never on the result. A run
+ * without an operation is repeated too; if it still has none, the row is marked as starved and
+ * computed from the other runs.
  *
- * Noise is measured too: every table measures its default once more in each round, as any other
- * variant, under the name "<default> again". The difference of the two rows is their gap;
- * smaller differences are noise.
+ * The noise is measured too: each round measures the table's default a second time, as a variant
+ * named "<default> again". The difference between the two rows is their gap; smaller differences
+ * are noise.
  *
- * What a contended operation costs is above all the time in which a cache line moves from one
- * processor to another. On a virtual machine that time changes by a factor of five within a second,
- * when the host moves a virtual processor to another core. So each contended run has the time of
- * such a transfer measured before and after it; a run in which it changed is repeated, and a row is
- * made of the runs whose transfer time is near the table's median. The row has that time as
+ * A contended operation mostly costs the time in which a cache line moves from one processor to
+ * another. On a virtual machine that time changes by a factor of five within a second, when the
+ * host moves a virtual processor to another core. So the time of such a transfer is measured before
+ * and after each contended run. A run in which it changed is repeated, and a row is computed from
+ * the runs whose transfer time is near the table's median. The row reports that time as
  * transfer_ns.
  */
 #include <cmath>
@@ -40,7 +41,7 @@
 namespace lab
 {
 
-/* One thread's loop: runs until *stop is not 0; returns its number of operations. */
+/* One thread's loop: runs until *stop is not 0, and returns how many operations it did. */
 typedef uint64_t (*loop_t)(void *state, int thread, const int *stop);
 
 constexpr int REPEATS = 3;
@@ -60,22 +61,22 @@ struct Window {
 /* Runs `loop` in `threads` threads, thread i on the i-th processor (mod their number). */
 Window run_window(int threads, int window_ms, loop_t loop, const std::vector<void *> &states);
 
-/* How long a cache line takes from one processor to another: a flag sent back and forth. */
+/* The time in which a cache line moves from one processor to another: two threads pass a flag. */
 double transfer_ns();
 
-/* What one run gives for one row. */
+/* The result of one run for one row. */
 struct Sample {
 	double ns_per_op = NAN;
 	double fairness = NAN;
 	bool checked = false;   /* the count was right */
-	bool disturbed = false; /* as the window's */
-	bool starved = false;   /* no operation, so no time of one */
+	bool disturbed = false; /* Window::disturbed, or the transfer time changed */
+	bool starved = false;   /* no operation was done: ns_per_op is not defined */
 	std::map<std::string, double> more;
 	double transfer_ns =
-		0; /* of a cache line between two processors, during this run; 0 = none */
+		0; /* of a cache line between two processors, after this run; 0 = not measured */
 };
 
-/* The usual one: the time of the window over its operations. */
+/* A sample whose ns_per_op is the time of the window divided by its operations. */
 Sample sample_of(const Window &window, bool checked);
 
 struct Row {
@@ -85,8 +86,8 @@ struct Row {
 	std::map<std::string, std::string> labels; /* is, wait, base_variant, waiter, version */
 	std::vector<Sample> samples;
 	int repeated = 0;  /* runs that were disturbed or starved, and measured again */
-	int set_aside = 0; /* runs with another transfer time than most */
-	/* If the row is measured twice: the second samples, and the relative difference; else NAN. */
+	int set_aside = 0; /* runs left out because their transfer time is unusual */
+	/* If the row is measured twice: the second samples, and the relative difference. */
 	std::vector<Sample> again;
 	double gap = NAN;
 
@@ -97,52 +98,52 @@ struct Row {
 		  threads(number_of_threads)
 	{
 	}
-	/* Of the samples that are not starved; NAN = there is none. */
+	/* The median over the samples that are not starved; NAN if there is none. */
 	double median_of(const std::function<double(const Sample &)> &value) const;
-	double
-	more(const std::string &key) const; /* the median of those that have it; NAN = none */
+	/* The median of Sample::more[key] over the samples that have it; NAN if there is none. */
+	double more(const std::string &key) const;
 	double gap_in(const std::string &key) const; /* the gap in that figure */
 	double ns_per_op() const;
-	/* The median over the rounds of the ratio within a round; of medians, if runs were set aside.
-	 * NAN = one of the two has no time. */
+	/* The median of the ratios within each round, or the ratio of the medians if runs were set
+	 * aside; NAN if one of the rows has no time. */
 	double ratio_to(const Row &other) const;
 	double spread() const; /* interquartile range over median */
 	double fairness() const;
 	bool checked() const;
-	bool starved() const; /* a sample is */
+	bool starved() const; /* true if any sample is */
 };
 
 struct Settings {
-	int window_ms = 0; /* 0 = the table's own */
-	int rounds = 0;
-	int seconds = 0; /* planned for all tables, ended at twice that; 0 = as long as it takes */
+	int window_ms = 0; /* 0 = each table's default */
+	int rounds = 0;    /* 0 = each table's default */
+	int seconds = 0; /* planned for all tables; no run begins after twice that; 0 = no limit */
 	unsigned int seed = 1;
-	std::vector<int> threads; /* empty = the table's own */
+	std::vector<int> threads; /* empty = each table's default */
 	std::string only;         /* shell pattern on variants; empty = all */
 };
 
 struct Cell {
 	std::vector<Row> rows;
-	/* One run, and a sample for each row. The argument is the length of the window in ms. */
+	/* Does one run in a window of so many ms; returns a sample for each row. */
 	std::function<std::vector<Sample>(int)> run;
 	int window_ms = 20;
 	int rounds = 15;
-	double longest_ns = 0; /* of its runs so far, with what they prepare */
+	double longest_ns = 0; /* the longest of its runs so far, with their set-up */
 
-	/* Do its threads have a processor each, and is there more than one? */
+	/* True if there is more than one thread, and a processor for each. */
 	bool contended() const
 	{
 		return rows.front().threads > 1 && rows.front().threads <= cpus();
 	}
 };
 
-/* An aim of a table, or a figure without an aim, with the measured value. */
+/* A figure computed from a table's rows, with or without an aim that it is held to. */
 struct Aim {
 	std::string group, what; /* "2 threads"; "throughput, of the best peer" */
 	double value;            /* NAN = not measured */
 	std::string bound;       /* "at least", "at most"; "" = a figure without an aim */
 	double aim;              /* NAN = none */
-	std::string detail;      /* what it was compared with, where the worst was, ... */
+	std::string detail;      /* the peer it was compared with, the worst case, ... */
 	std::string unit = "";   /* "" = a ratio */
 	std::string table = "";
 
@@ -156,21 +157,21 @@ Aim at_most(double aim, const std::string &group, const std::string &what, doubl
 Aim figure(const std::string &group, const std::string &what, double value,
 	   const std::string &detail = "");
 
-/* Sets `gap` in each row that is measured twice. */
+/* Sets `gap` and `again` in each row that is measured twice. */
 void note_gaps(std::vector<Row> *rows);
-/* The row that measures the same variant again; NULL = there is none. */
+/* The row that measures the same variant again; NULL if there is none. */
 const Row *again_of(const std::vector<Row> &rows, const Row &row);
 
-/* For computing aims; NULL if there is no such row. */
+/* The row with this variant, case and number of threads; NULL if there is none. */
 const Row *find(const std::vector<Row> &rows, const std::string &variant,
 		const std::string &case_name, int threads);
 /* True if the row has a time and passed its check. */
 bool valid(const Row *row);
-/* Time of one over that of the other; NAN unless both are valid. */
+/* The time of @row divided by that of @other; NAN unless both are valid. */
 double times(const Row *row, const Row *other);
 /* "2 threads" */
 std::string threads_name(int threads);
-/* The numbers of threads that occur. */
+/* The numbers of threads that occur in the rows, in ascending order. */
 std::vector<int> threads_of(const std::vector<Row> &rows);
 
 /* A geometric mean. */
@@ -178,7 +179,7 @@ struct Mean {
 	double log_sum = 0;
 	int n = 0;
 	void add(double value);
-	double mean() const; /* NAN = of none */
+	double mean() const; /* NAN if nothing was added */
 };
 
 struct Table {
@@ -186,9 +187,9 @@ struct Table {
 	const char *what;
 	const char *baseline;
 	std::vector<Cell> (*cells)(const Settings &);
-	/* From this table's rows, without those that are measured again; NULL = it aims at nothing. */
+	/* The aims of this table, from its rows without the "again" ones; NULL = none. */
 	std::vector<Aim> (*aims)(const std::vector<Row> &rows);
-	/* The variant that is measured twice; "" = the rows of kind "default". */
+	/* The variant that is measured twice; "" = each row of kind "default". */
 	const char *twice = "";
 };
 
@@ -230,17 +231,16 @@ std::vector<Aim> sparse_aims(const std::vector<Row> &rows);
 /* The cells of a table that the user's options select, and their planned time. */
 struct Plan {
 	const Table *table;
-	std::vector<Cell> cells; /* empty = --only left nothing */
+	std::vector<Cell> cells; /* empty if no variant matches --only */
 	double ms;
-	std::string cut; /* what the time limit or ^C left out, in a sentence; "" = nothing */
+	std::string cut; /* a sentence that names what the time limit or ^C left out; or "" */
 };
 Plan plan(const Table &table, const Settings &settings);
-/* Reduces the runs of each row, to 3 at least, and then their length, until all takes about `ms`.
- * Returns the planned time, which is longer if the minimum is. */
+/* Reduces the rounds of each cell, to at least 3, and then the windows, until all take about `ms`.
+ * Returns the planned time, which exceeds `ms` if the minimum does. */
 double shorten(std::vector<Plan> *plans, double ms);
 
-/* Progress of the whole call: on a terminal one line that is overwritten, else a line every few
- * seconds. */
+/* Prints progress: on a terminal one line that is overwritten, else a line every few seconds. */
 class Progress {
 public:
 	explicit Progress(double all_ms);
@@ -253,20 +253,20 @@ private:
 	bool terminal_;
 };
 
-/* Nanoseconds since some moment, and of processor time of this thread. */
+/* The monotonic clock, and the processor time of this thread, in nanoseconds. */
 double now_ns();
 double thread_ns();
 
-/* When measuring has to end: at a deadline, or after ^C. */
+/* Measuring ends at a deadline, or after ^C. */
 class Limit {
 public:
-	/* `end_ns`: INFINITY = no deadline; `clock`: tests pass their own. */
+	/* `end_ns`: INFINITY = no deadline; `clock`: tests replace it. */
 	explicit Limit(double end_ns, double (*clock)() = now_ns) : end_ns_(end_ns), clock_(clock)
 	{
 	}
-	/* The limit of a table, if the tables after it need `ms`. */
+	/* The limit for a table if the tables after it need `ms`. */
 	Limit before(double ms) const { return Limit(end_ns_ - ms * 1e6, clock_); }
-	/* Whether less than `ns` is left. */
+	/* True if less than `ns` is left, or after ^C. */
 	bool over(double ns) const;
 	double clock() const { return clock_(); }
 
@@ -274,21 +274,21 @@ private:
 	double end_ns_;
 	double (*clock_)();
 };
-/* From now on ^C ends measuring after the current run; a second one kills. */
+/* From now on ^C ends measuring after the current run; a second ^C kills the process. */
 void catch_interrupt();
 bool was_interrupted();
 
-/* Measures the cells and returns the rows that have a sample; plan->cut names the others. */
+/* Measures the cells, and returns the rows that have a sample; plan->cut names the others. */
 std::vector<Row> measure(Plan *plan, const Settings &settings, const Limit &limit,
 			 Progress *progress);
 
-/* The verdict on the rows of one table: the gap first, then its aims. */
+/* The figures of one table: first the largest gap, then its aims. */
 std::vector<Aim> aims_of(const Table &table, const std::vector<Row> &rows);
 
-/* hf_lab_timestamp() ticks to nanoseconds; 0 if there is no such counter. */
+/* Nanoseconds for each tick of hf_lab_timestamp(); 0 if there is no such counter. */
 double ns_per_tick();
 
-/* The numbers of threads to measure with: the user's, or 1..cpus(). */
+/* The numbers of threads to measure with: --threads, or 1..cpus(). */
 std::vector<int> thread_counts(const Settings &settings);
 
 struct Missing {
@@ -296,7 +296,7 @@ struct Missing {
 };
 std::vector<Missing> missing_peers();
 
-constexpr int SCHEMA = 3; /* of the JSON; raised when a reader must know of a change */
+constexpr int SCHEMA = 3; /* of the JSON; raised by each change that readers must know of */
 
 /* The head of a result file: program, machine, settings. */
 struct Run {
@@ -307,7 +307,7 @@ struct Run {
 	double ns_per_tick;
 };
 
-/* The head for rows that this program measured; `cut`: Plan::cut of each table that has one. */
+/* The head for rows that this process measured; `cut`: Plan::cut of each table that has one. */
 Run this_run(const std::vector<Row> &rows, const Settings &settings,
 	     const std::vector<std::string> &cut = {});
 
@@ -317,15 +317,15 @@ void print_aims(const std::vector<Aim> &aims);
 /* Names the rows whose count was wrong; returns the exit status, 0 or 1. */
 int report_failures(const std::vector<Row> &rows);
 
-/* JSON's forms of a string and a number; null = not finite. */
+/* A string and a number as JSON; a number that is not finite is null. */
 std::string quoted(const std::string &text);
 std::string number(double value);
-/* "-" where there is no such figure. */
+/* "-" if the value is not finite. */
 std::string text_of(const char *format, double value);
 
-/* The processor's features, and what clears and copies here. */
+/* Prints the processor's features, and which implementations clear and copy here. */
 void print_cpu();
-/* This machine, as JSON; whether it is virtual; the commit of this program. */
+/* This machine, as JSON; whether it is virtual; the commit that this program was built from. */
 std::string machine_json();
 bool is_virtual_machine();
 const char *commit();

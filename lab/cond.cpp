@@ -2,23 +2,23 @@
 /*
  * The table `cond`: condition variables, each with the mutex of its own library.
  *
- *   ping-pong        2 threads   a turn goes to and fro; an operation is one turn
- *   broadcast to 8   9 threads   one calls 8, and waits until the last of them has come; an
- *                                operation is such a round
+ *   ping-pong        2 threads   the threads take turns; an operation is one turn
+ *   broadcast to 8   9 threads   one thread wakes 8 and waits until all of them have answered; an
+ *                                operation is one such round
  *   queue 1+1, 4+4   2, 8        producers and consumers of a queue of 16 places with a condition
  *                                for "not full" and one for "not empty"; an operation is an item
- *   one slot 4+4     8           the same with one place, and broadcast in place of signal, as in a
- *                                benchmark of parking_lot's: most woken threads find nothing
+ *   one slot 4+4     8           the same with one place, and broadcast instead of signal, as in a
+ *                                benchmark of parking_lot: most woken threads find nothing to do
  *
  * The threads do nothing else, and call signal and broadcast under the lock, as most programs do.
- * Beside the usual fields a row has
+ * In addition to the usual fields a row has
  *
- *   cpu_ns            processor time that an operation costs, over all threads
- *   switches_per_op   how often a thread gave up its processor for an operation: threads that park
- *                     do so once a turn, and 9 times a round; more is a thundering herd
+ *   cpu_ns            processor time of all threads for an operation
+ *   switches_per_op   voluntary context switches for an operation: threads that park need one for a
+ *                     turn, and 9 for a round; more is a thundering herd
  *
- * Each run is checked: turns alternate, each waiter takes part in each round, and items arrive once
- * and in their order.
+ * Each run is checked: turns alternate, each waiter takes part in each round, and each item arrives
+ * once and in order.
  */
 #include "bench.hpp"
 
@@ -126,7 +126,7 @@ struct Case {
 	What what;
 	int threads;             /* of a queue, half of them are producers */
 	uint64_t places = 0;     /* of a queue */
-	bool broadcasts = false; /* a queue's threads call all that wait, not one */
+	bool broadcasts = false; /* a queue's threads wake all waiters, not one */
 };
 
 constexpr Case CASES[] = {
@@ -139,14 +139,14 @@ struct alignas(128) Mine {
 	double cpu_ns = 0, switches = 0;
 };
 
-/* The lock protects all members but those of the threads. over: no thread may wait any more. */
+/* The lock protects all members except `of`. over: the run ends, so no thread may wait any more. */
 template <class C>
 struct alignas(128) Room {
 	typename C::Lock lock;
 	C called, answered; /* a queue: not empty, not full */
 	bool over = false, wrong = false;
 	uint64_t done = 0;               /* operations: turns, rounds, items taken */
-	uint64_t last = 1;               /* ping-pong: whose turn it was */
+	uint64_t last = 1;               /* ping-pong: the thread that had the last turn */
 	uint64_t round = 0, arrived = 0; /* broadcast */
 	uint64_t put = 0;                /* queue: items; item n is the number n */
 	uint64_t items[PLACES] = {};
@@ -169,7 +169,7 @@ struct Loops {
 
 	static bool stopped(const int *stop) { return __atomic_load_n(stop, __ATOMIC_RELAXED); }
 
-	/* Under the lock. */
+	/* Ends the run; the caller holds the lock. */
 	static void end(State *s)
 	{
 		s->over = true;
@@ -249,7 +249,7 @@ struct Loops {
 		return ops;
 	}
 
-	/* Those who wait for items, or for room. */
+	/* Wakes one waiter, or in `one slot` all of them. */
 	static void notify(State *s, C *cond)
 	{
 		if (s->broadcasts)
@@ -282,7 +282,7 @@ struct Loops {
 		return ops;
 	}
 
-	/* Takes what is left when it is over. */
+	/* Empties the queue before it returns. */
 	static uint64_t consume(State *s)
 	{
 		uint64_t ops = 0;
@@ -328,7 +328,7 @@ struct Loops {
 	}
 };
 
-/* What the threads did, against the count that the lock protects. */
+/* Compares what each thread did with the counts that the lock protects. */
 template <class C>
 bool right(const Room<C> &room, What what, const Window &window)
 {
@@ -371,7 +371,7 @@ std::vector<Sample> run(const Case &one, int window_ms)
 struct Variant {
 	const char *name, *kind;
 	std::vector<Sample> (*run)(const Case &, int window_ms);
-	const char *version = ""; /* of what it was built with, where that is not this compiler */
+	const char *version = ""; /* of the compiler that built it, if that is not this one */
 };
 
 constexpr char OURS[] = "hf_cond";
@@ -394,7 +394,7 @@ const Variant VARIANTS[] = {
 
 } // namespace
 
-/* The cases' numbers of threads are their own. */
+/* Each case has its own number of threads, whatever --threads says. */
 std::vector<Cell> cond_cells(const Settings &)
 {
 	std::vector<Cell> cells;
@@ -417,8 +417,8 @@ std::vector<Cell> cond_cells(const Settings &)
 }
 
 /*
- * The aims are against those that promise what ours does; absl's and nsync's, which let one pair of
- * threads go on for long, are figures beside it.
+ * The aims compare with the peers that promise what ours does. Those of absl and nsync let one pair
+ * of threads run for long while others wait, so the best of all peers is a figure without an aim.
  */
 std::vector<Aim> cond_aims(const std::vector<Row> &rows)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table `handoff`: what the body of a wait loop does to a lock that is first come, first
+ * The table `handoff`: how the body of the wait loop affects a lock that is first come, first
  * served.
  *
- * Two locks (ticket, mcs), contended by all processors, with nothing changed but what a waiter does
- * between two looks. Sweeps: they take no part in a verdict. Beside the time of an operation:
+ * Two locks (ticket, mcs), contended by all processors; the rows differ only in what a waiter does
+ * between two loads. They are sweeps, which no aim is computed from. In addition to the time of an
+ * operation a row has
  *
- *   handoff_share   operations that got the lock from another thread
- *   waiter_share    releases that found a waiter queued already
+ *   handoff_share   the share of operations that got the lock from another thread
+ *   waiter_share    the share of releases that found a waiter in the queue
  *
  * docs/design/0005-waiting.md explains them.
  */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_LAB_HANDOFF_H
 #define HF_LAB_HANDOFF_H
-/* handoff - a wait loop's body in the table `handoff`: its name, and a loop for each lock. */
+/* handoff - what handoff_loops.c defines for one body of the wait loop: a loop for each lock. */
 #include <stdint.h>
 
-/* The counts of a thread, in a cache line of their own. */
+/* The counts of a thread, in their own cache line. */
 struct lab_handoff_found {
 	uint64_t handoffs; /* the lock came from another thread */
 	uint64_t waiters;  /* a waiter was queued when the lock was released */
@@ -13,7 +13,7 @@ struct lab_handoff_found {
 struct lab_handoff {
 	char lock[16] __attribute__((aligned(128)));
 	uint64_t counter;
-	struct lab_handoff_found *found; /* one a thread */
+	struct lab_handoff_found *found; /* one for each thread */
 };
 
 struct lab_handoff_loops {

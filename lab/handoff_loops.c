@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * handoff_loops - ticket and mcs, contended, with a wait loop whose body is given by the build.
+ * handoff_loops - ticket and mcs, contended, with a wait loop whose body the build defines.
  *
- * Compiled once for each body (lab/CMakeLists.txt, sweep_arch.h). The locks are those two, whatever
- * else the family has: beside the operations a thread counts what it finds when it releases the
- * lock, and for that it looks into the lock's queue.
+ * Compiled once for each body (lab/CMakeLists.txt, sweep_arch.h). Only these two locks are
+ * measured, because the loop reads the lock's queue to count the releases that find a waiter.
  */
 #include "handoff.h"
 
 #include "holdfast/spinlock_ticket.h"
 #include "variants/spinlock/mcs.h"
 
-/* Is a waiter queued behind the holder? Asked by the holder. */
+/* True if a waiter is queued; only the holder may call it. */
 static int ticket_has_waiter(hf_spinlock_ticket_t *lock)
 {
 	return hf_atomic32_load_relaxed(&lock->next) !=

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table `holder`: one thread holds a lockref's lock for long, the others get and put.
+ * The table `holder`: one thread holds a lockref's lock for long while the others get and put.
  *
- * Thread 0 works for 1 ms under the lock, as a scan of a directory does, and then for 1 ms without
- * it, again and again; work is processor time, so a hold takes longer if others take the processor
- * away. An operation is a get and a put by one of the others. Beside the usual fields a row has
+ * Thread 0 works for 1 ms under the lock, as a scan of a directory does, then for 1 ms without it,
+ * and repeats that. Work is processor time, so a hold takes longer if thread 0 is preempted. An
+ * operation is a get and a put by one of the other threads. In addition to the usual fields a row
+ * has
  *
- *   cpu_ns    processor time that an operation costs the others, what their waiting burns included
+ *   cpu_ns    processor time that the other threads need for an operation, including their spinning
  *   hold_ns   how long a hold takes, of which HOLD_NS are work
  *
- * A lock half either parks its waiters (mutex) or has them spin (queued). The count is checked at
- * the end.
+ * The lock half either parks its waiters (mutex) or lets them spin (queued). The count is checked
+ * at the end.
  */
 #include "bench.hpp"
 
@@ -114,7 +115,7 @@ struct State {
 	uint64_t holds = 0;
 };
 
-/* Computes for so long, or until the stop flag is set. */
+/* Uses so much processor time, or less if the stop flag is set. */
 void work(double ns, const int *stop)
 {
 	double end = thread_ns() + ns;
@@ -140,7 +141,7 @@ uint64_t loop(void *argument, int thread, const int *stop)
 		state->kind->lock(state->hot.ref);
 		begin = now_ns();
 		work(HOLD_NS, stop);
-		/* A hold that was cut short says nothing about how long holds take. */
+		/* A hold that the end of the run cut short does not count. */
 		if (!__atomic_load_n(stop, __ATOMIC_RELAXED)) {
 			state->hold_ns += now_ns() - begin;
 			state->holds++;
@@ -204,7 +205,7 @@ std::vector<Cell> holder_cells(const Settings &settings)
 			Cell cell;
 			Row row("holder", kind->name, kind->kind, "get+put", threads);
 
-			/* What user space has: lockref.h. */
+			/* lockref.h as it is in user space. */
 			if (row.variant == "bounded, parks")
 				row.kind = "default";
 			cell.rows = { row };

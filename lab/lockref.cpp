@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table `lockref`: get and put of one hot object, against the number of threads.
+ * The table `lockref`: get and put of one hot object by 1, 2, ... threads.
  *
  * As in the table `refcount`, each thread leaves one reference behind for each batch of pairs, and
- * a run is checked against the count at the end. Each row calls the public operations, in a unit of its
- * own for each constant (lockref_loops.c). The throughput comes from runs without counters of
- * retries, the retries from runs of their own: failed swaps but the first of an operation, which is
- * inline. waitfree never retries, and falls back to nothing.
+ * each run is checked against the final count. Each row calls the public operations, which
+ * lockref_loops.c compiles once for each set of constants. The times come from runs that do not
+ * count retries. Separate runs count them: failed swaps, except the first one of an operation,
+ * which is inline. waitfree neither retries nor falls back to the lock.
  */
 #include "bench.hpp"
 
@@ -37,7 +37,7 @@ const Variant variants[] = {
 #undef UNIT
 };
 
-/* One run; the window it took, and whether the count came out right. */
+/* Does one run; returns true if the final count is right. */
 bool window_of(const lab_lockref_loops &loops, int threads, int window_ms,
 	       std::vector<lab_lockref_counts> *counts, Window *window)
 {
@@ -98,7 +98,7 @@ std::vector<Cell> lockref_cells(const Settings &settings)
 				row.labels["wait"] = loops.wait;
 			cell.rows = { row };
 			if (threads == 1) {
-				/* Differences of a few per cent: many short runs. */
+				/* Many short runs show differences of a few per cent. */
 				cell.window_ms = 5;
 				cell.rounds = 51;
 			} else if (threads > cpus()) {

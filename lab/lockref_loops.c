@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lockref_loops - get and put by the public operations of one lockref, compiled once for each
- * choice of constants (lab/CMakeLists.txt), so that each is a constant as it is for users:
+ * lockref_loops - get and put by the public operations of one lockref. Compiled once for each row
+ * (lab/CMakeLists.txt), so that these are compile-time constants, as they are for users:
  *
- *   LAB_SYMBOL, LAB_NAME, LAB_KIND   the result, its row's name and kind
- *   LAB_OPERATIONS                   where get and put_or_lock come from: hf_lockref, ...
- *   LAB_LOCKREF                      where the type and the other operations do: hf_lockref, ...
- *   LAB_PAIRS_A_LOOK                 pairs between two looks at the stop flag
- *   LAB_COUNTED                      1 = failed swaps are counted
+ *   LAB_SYMBOL, LAB_NAME, LAB_KIND   the symbol that is defined, the row's name and kind
+ *   LAB_OPERATIONS                   prefix of get and put_or_lock: hf_lockref, ...
+ *   LAB_LOCKREF                      prefix of the type and of the other operations: hf_lockref,
+ *                                    ...
+ *   LAB_PAIRS_A_LOOK                 pairs between two loads of the stop flag
+ *   LAB_COUNTED                      1 = count failed swaps
  *   HF_LOCKREF_RETRIES, HF_LOCKREF_LOCK_HEADER, LAB_COUNT_SWAP (sweep_arch.h)
  *
- * What is counted are the swaps of the paths out of line; the first swap, inline, is not among
- * them.
+ * Only the swaps of the out-of-line paths are counted, not the first swap, which is inline.
  */
 #include "lockref_loops.h"
 

@@ -2,8 +2,8 @@
 #ifndef HF_LAB_LOCKREF_LOOPS_H
 #define HF_LAB_LOCKREF_LOOPS_H
 /*
- * lockref_loops - what lockref_loops.c gives for one choice of constants, and what it needs; for
- * the tables `lockref` and `holder`.
+ * lockref_loops - what lockref_loops.c defines for one row of the tables `lockref` and `holder`,
+ * and the object that its loops work on.
  */
 #include <stdint.h>
 
@@ -15,11 +15,12 @@ extern "C" {
 
 enum { LAB_LOCKREF_BATCH = 64 }; /* pairs for each reference that is left behind */
 
-/* One object for all threads, in a line of its own. */
+/* One object for all threads, in its own cache line. */
 struct lab_lockref {
-	char ref[64] __attribute__((aligned(128))); /* with room for what a peer has */
-	struct lab_lockref_counts *counts; /* one a thread; only the counted loops write there */
-	int failed;                        /* a put found the last reference */
+	char ref[64] __attribute__((aligned(128))); /* large enough for a peer's object */
+	struct lab_lockref_counts
+		*counts; /* one for each thread; only the counting loops write them */
+	int failed;      /* a put found the last reference */
 };
 
 struct lab_lockref_counts {
@@ -28,12 +29,12 @@ struct lab_lockref_counts {
 
 struct lab_lockref_loops {
 	const char *name, *kind; /* of the row */
-	const char *base, *wait; /* of a sweep: the row without it, and the policy; else NULL */
-	void (*init)(void *ref); /* one reference */
+	const char *base, *wait; /* of a sweep: the row that it varies, and the policy; else NULL */
+	void (*init)(void *ref); /* initialises the count to 1 */
 	int32_t (*read)(const void *ref);
 	void (*lock)(void *ref);
 	void (*unlock)(void *ref);
-	/* Get and put until *stop; returns the pairs. @state is a struct lab_lockref. */
+	/* Gets and puts until *stop; returns the number of pairs. @state: a struct lab_lockref. */
 	uint64_t (*pairs)(void *state, int thread, const int *stop);
 };
 

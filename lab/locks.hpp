@@ -2,9 +2,10 @@
 #ifndef HF_LAB_LOCKS_HPP
 #define HF_LAB_LOCKS_HPP
 /*
- * locks - the locks of other libraries, as the tables `spinlock`, `mutex` and `cond` take them: a
- * class with lock() and unlock(), inlined as its users get it (Rust's, behind a C ABI, are not). A
- * lock whose holder keeps something has a type `node`, and its operations take one.
+ * locks - the locks of other libraries for the tables `spinlock`, `mutex` and `cond`: classes with
+ * lock() and unlock(), which are inline as far as users of that library have them inline (the Rust
+ * ones are behind a C ABI and are calls). A lock whose holder has to keep some state has a type
+ * `node`, and its lock() and unlock() take one.
  */
 #include <pthread.h>
 #include <type_traits>
@@ -14,7 +15,7 @@
 #if HF_LAB_HAVE_CK
 #include <ck_pr.h>
 
-/* CK is C, where a void pointer converts to any other. */
+/* CK's header is C: it relies on the conversion of a void pointer to any other. */
 namespace lab
 {
 struct Pointer {
@@ -47,7 +48,7 @@ struct Pointer {
 namespace lab
 {
 
-/* State that the holder of most locks has to keep: none. */
+/* The node of a lock whose holder keeps no state. */
 struct Nothing {};
 
 template <class L, class = void>
@@ -83,7 +84,7 @@ struct PthreadMutex {
 	void unlock() { pthread_mutex_unlock(&m); }
 };
 
-/* Spins for a while before it parks: what glibc recommends for short sections. */
+/* Spins for a while before it parks; glibc recommends it for short critical sections. */
 #ifdef PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP
 #define HF_LAB_HAVE_ADAPTIVE 1
 struct PthreadAdaptive {

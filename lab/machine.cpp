@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* machine - what the lab runs on: the processor as it describes itself, the kernel, the build. */
+/* machine - describes the machine that the lab runs on: processor, kernel, build. */
 #include "bench.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ static const struct {
 	hf_detail_cpu_feature feature;
 	const char *what;
 } features[] = {
-	{ "rep_good", HF_DETAIL_CPU_REP_GOOD, "`rep stosq` and `rep movsq` are worth it" },
+	{ "rep_good", HF_DETAIL_CPU_REP_GOOD, "`rep stosq` and `rep movsq` are fast" },
 	{ "erms", HF_DETAIL_CPU_ERMS, "enhanced `rep movsb` and `rep stosb`" },
 	{ "fsrm", HF_DETAIL_CPU_FSRM, "fast short `rep movsb`" },
 	{ "fsrs", HF_DETAIL_CPU_FSRS, "fast short `rep stosb`" },
@@ -61,13 +61,13 @@ static std::string or_not_known(const std::string &text)
 	return quoted(text.empty() ? "not known" : text);
 }
 
-/* "6.1.0-18-amd64" is 6.1.0: what follows is a distribution's, or a machine's own. */
+/* Shortens "6.1.0-18-amd64" to "6.1.0": the suffix is the distribution's or the machine's. */
 static std::string version_of(const std::string &release)
 {
 	return release.substr(0, release.find('-'));
 }
 
-/* Only x86-64 has these. */
+/* A number that only x86-64 has; elsewhere it is 0, which becomes null. */
 static std::string or_null(unsigned int value)
 {
 	return value ? std::to_string(value) : "null";

@@ -33,13 +33,13 @@ const std::vector<Table> &tables()
 		  spinlock_cells, nullptr },
 		{ "mutex", "lock, increment, unlock by threads that may park: up to 8 a processor",
 		  "peer:pthread_mutex", mutex_cells, mutex_aims, "hf_mutex" },
-		{ "cond", "condition variables: a turn to and fro, a broadcast, a bounded queue",
+		{ "cond", "condition variables: taking turns, a broadcast, a bounded queue",
 		  "peer:pthread_cond", cond_cells, cond_aims, "hf_cond" },
 		{ "lockref", "get + put on one hot object, and its retries", "unbounded",
 		  lockref_cells, lockref_aims },
 		{ "holder", "get + put while another thread holds the lock for 1 ms of 2",
 		  "bounded, spins", holder_cells, holder_aims },
-		{ "handoff", "what the body of a wait loop does to ticket and mcs, contended",
+		{ "handoff", "ticket and mcs, contended, with different bodies of the wait loop",
 		  "ticket wait=none", handoff_cells, nullptr, "ticket wait=none" },
 		{ "clear", "clear memory that may fault, by size, beside memset", "libc",
 		  clear_cells, memory_aims },
@@ -48,13 +48,14 @@ const std::vector<Table> &tables()
 		{ "verbs",
 		  "fill, move, compare, find and more of memory that may fault, beside libc",
 		  "plain", verbs_cells, verbs_aims },
-		{ "loop", "the loops of clear and copy with the guard, beside the same without",
+		{ "loop",
+		  "the loops of clear and copy with fault recovery, beside the same without",
 		  "unguarded", loop_cells, loop_aims, "guarded" },
 		{ "fault", "a recovered fault, beside a bare SIGSEGV", "bare SIGSEGV", fault_cells,
 		  fault_aims, "load" },
-		{ "guard", "a copy without a fault, beside other ways to survive one", "memcpy",
+		{ "guard", "a copy that meets no fault, beside other ways to survive one", "memcpy",
 		  guard_cells, nullptr },
-		{ "region", "a mapping that may lose its pages, read by code that does not know",
+		{ "region", "unmodified code that reads a mapping that may lose its pages",
 		  "own handler", region_cells, region_aims },
 #if HF_LAB_HAVE_TMPFS
 		{ "openclose", "open, read 64 bytes, close in tmpfs, with each implementation",
@@ -87,7 +88,7 @@ std::vector<Missing> missing_peers()
 	list.push_back({ "absl::Mutex", "libabsl-dev" });
 #endif
 #ifndef PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP
-	list.push_back({ "the adaptive kind of pthread_mutex", "of glibc alone" });
+	list.push_back({ "the adaptive kind of pthread_mutex", "only glibc has it" });
 #endif
 #if !HF_LAB_HAVE_NSYNC
 	list.push_back({ "nsync's mutex and condition variable", "libnsync-dev" });
@@ -117,37 +118,34 @@ std::vector<Missing> missing_peers()
 } // namespace lab
 
 static const char usage[] =
-	"usage: hf-lab TABLE... [--threads LIST] [--window-ms N] [--rounds N] [--only PATTERN]\n"
-	"              [--seed N] [--seconds N] [--json FILE]\n"
-	"       hf-lab compare OLD NEW [--only PATTERN]\n"
-	"       hf-lab merge FILE... --json FILE\n"
-	"       hf-lab list | cpu | --version\n"
-	"       hf-lab simulate ...   the same headers on 1 to 512 simulated cores: --help\n"
-	"       hf-lab classify ...   measure the cache-transfer costs that it takes: --help\n"
-	"\n"
-	"  TABLE           some of `hf-lab list`, or `all`\n"
-	"  --threads LIST  numbers of threads, such as 1,2,8 (spinlock: above the processors = \n"
-	"                  oversubscribed)\n"
-	"  --window-ms N   length of one run, 1 to 10000\n"
-	"  --rounds N      runs a row, 1 to 1000\n"
-	"  --only PATTERN  only variants that match this shell pattern, such as 'queued*'; the\n"
-	"                  baseline is always measured\n"
-	"  --seed N        of the order in which the variants take turns\n"
-	"  --seconds N     plan so long for all, by fewer runs a row and then shorter ones, for a\n"
-	"                  first look; after twice that no run begins\n"
-	"  --json FILE     write the rows there too: to FILE.tmp after each table, which replaces\n"
-	"                  FILE at the end, or after ^C\n"
-	"\n"
-	"  compare         the rows that are in two files (.json, .json.gz): two runs or two "
-	"machines,\n"
-	"                  and which differences are more than noise\n"
-	"  merge           files of one program and machine as one: a row that several have gets "
-	"the\n"
-	"                  median of theirs, and the aims are judged anew\n"
-	"\n"
-	"Exit status: 0; 1 = a count was wrong, in the rows that are named; 2 = it could not be "
-	"done;\n"
-	"130 = ended by ^C, with the results so far.\n";
+	R"(usage: hf-lab TABLE... [--threads LIST] [--window-ms N] [--rounds N] [--only PATTERN]
+              [--seed N] [--seconds N] [--json FILE]
+       hf-lab compare OLD NEW [--only PATTERN]
+       hf-lab merge FILE... --json FILE
+       hf-lab list | cpu | --version
+       hf-lab simulate ...   run the same headers on 1 to 512 simulated cores: --help
+       hf-lab classify ...   measure the cache-transfer costs that it needs: --help
+
+  TABLE           a table of `hf-lab list`, or `all`
+  --threads LIST  numbers of threads, such as 1,2,8; more than processors = oversubscribed
+  --window-ms N   length of one run, 1 to 10000
+  --rounds N      runs of each row, 1 to 1000
+  --only PATTERN  only variants that match this shell pattern, such as 'queued*'; the
+                  baseline is always measured
+  --seed N        seed of the random order in which the variants take turns
+  --seconds N     for a first look: reduce the number of runs and then their length until
+                  all tables take about N seconds; no run begins after 2 N
+  --json FILE     also write the rows to FILE: to FILE.tmp after each table, which replaces
+                  FILE at the end or after ^C
+
+  compare         print the rows that two files (.json, .json.gz) have in common, and which
+                  differences exceed the noise
+  merge           merge files of one program and machine: a row that several files have gets
+                  the median of theirs, and the aims are computed from the merged rows
+
+Exit status: 0 = done; 1 = a count was wrong, in the rows that are named; 2 = error;
+130 = ended by ^C, with the results so far.
+)";
 
 [[noreturn]] static void fail(const std::string &what)
 {
@@ -216,18 +214,18 @@ static void choose(std::vector<const Table *> *chosen, const std::string &name)
 		fail("no table '" + name + "'; there are: " + table_names() + ", all");
 }
 
-/* Where the results go. Pipes and terminals are written once, at the end. */
+/* The file for the results. A pipe or terminal is written once, at the end. */
 class Output {
 public:
 	explicit Output(const std::string &name)
 		: name_(name), plain_(!name.empty() && is_plain(name)),
 		  temporary_(plain_ ? name + ".tmp" : name)
 	{
-		/* Fail now and not after minutes of measuring. */
+		/* Fail now, not after minutes of measuring. */
 		if (plain_)
 			write("");
 	}
-	/* After each table: an interrupted run leaves what it has in FILE.tmp. */
+	/* Called after each table: an interrupted run leaves its results so far in FILE.tmp. */
 	void keep(const std::string &text)
 	{
 		if (plain_)
@@ -341,8 +339,8 @@ static int run(const std::vector<std::string> &words)
 		return words[0] == "simulate" ? sim::simulate_command(rest)
 					      : sim::classify_command(rest);
 #else
-		fail(words[0] + ": hf-lab was built without it; it needs libboost-context-dev, "
-				"libtomlplusplus-dev and nlohmann-json3-dev");
+		fail(words[0] + ": hf-lab was built without it, because libboost-context-dev, "
+				"libtomlplusplus-dev or nlohmann-json3-dev was missing");
 #endif
 	}
 	bool comparing = words[0] == "compare", merging = words[0] == "merge";
@@ -375,7 +373,7 @@ static int run(const std::vector<std::string> &words)
 	}
 	if (merging) {
 		if (files.empty() || json.empty())
-			fail("merge takes files, and --json FILE for what they come to");
+			fail("merge takes files, and --json FILE for the merged results");
 		/* Read the inputs before the output is opened: it may be one of them. */
 		std::string text = merge(files);
 

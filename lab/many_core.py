@@ -4,9 +4,9 @@
 
 many_core.py --hf-lab FILE --out FOLDER [--seconds N]
 
-Runs `hf-lab classify`, then the tables of counts and locks with 1, 2, 4, ... threads up to all processors. The file is
-one of results, as `hf-lab --json` writes them and docs/results keeps them, with one more member: `many_core`, which has
-what classify printed, the machine file that it wrote, and the class that it found.
+Runs `hf-lab classify`, then the tables of counts and locks with 1, 2, 4, ... threads up to all processors. Writes a
+result file as `hf-lab --json` does and docs/results keeps them, with one more member, `many_core`: the output of
+classify, the machine file that it wrote, and the class that it found.
 """
 
 import argparse
@@ -29,7 +29,7 @@ TABLES = ("refcount", "lockref", "spinlock", "mutex")
 def hf_lab(program, *words):
     done = subprocess.run([program, *words], stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
-        sys.exit("many_core.py: hf-lab %s: exit status %d: the machine was not measured" % (words[0], done.returncode))
+        sys.exit("many_core.py: hf-lab %s failed with exit status %d" % (words[0], done.returncode))
     return done.stdout
 
 
@@ -56,7 +56,7 @@ def main():
     toml, results = args.out / "this-machine.toml", args.out / "many-core-results.json"
     processors = len(os.sched_getaffinity(0))
     if processors < 8:
-        print("%d processors: this shows how it works; files of 8 and more are asked for" % processors)
+        print("only %d processors: this is a trial; please send in files of machines with 8 or more" % processors)
     start = time.monotonic()
     window = max(1, min(20, args.seconds // 10))
     classified = hf_lab(args.hf_lab, "classify", "--window-ms", str(window), "--out", str(toml))
@@ -73,8 +73,8 @@ def main():
         load_results(str(archive))
     except InputError as error:
         sys.exit("many_core.py: %s" % error)
-    print("\nThe file is %s: `zcat` shows what is in it. Please send it in: docs/results/README.md says how.\n"
-          "`make machines` lays it over the machines that are archived." % archive)
+    print("\nWrote %s; `zcat` shows its contents. Please send it in: docs/results/README.md says how.\n"
+          "`make machines` draws it over the archived machines." % archive)
 
 
 if __name__ == "__main__":

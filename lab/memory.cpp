@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tables `clear`, `copy`, `loop`, `fault` and `guard`: memory that may fault, beside the C
- * library's.
+ * The tables `clear`, `copy`, `loop`, `fault` and `guard`: functions on memory that may fault,
+ * beside those of the C library.
  *
- * clear, copy  every implementation that may run here, by size; hot: one buffer again and again;
- *              cold: each operation on memory that was last touched 64 MiB ago; read: the first
- *              byte of the result is read, and the next operation waits for it
- * loop         the same loops with sites and without: what the guard alone costs
- * fault        what a fault that is recovered costs, beside one that a handler merely steps over
- * guard        the path without a fault, beside the other ways to survive one
+ * clear, copy  each implementation that this processor can run, by size. By default the buffer is
+ *              hot: each operation uses the same one. cold: each operation uses memory that was
+ *              last touched 64 MiB ago. read: the first byte of the result is read, and the next
+ *              operation depends on it
+ * loop         the same loops with exception-table entries and without: the cost of fault recovery
+ *              while nothing faults
+ * fault        the cost of a fault that is recovered, beside one whose handler only skips the load
+ * guard        a copy without a fault, beside other ways to survive one
  */
 #include "bench.hpp"
 
@@ -35,10 +37,10 @@ namespace
 {
 
 constexpr size_t MiB = 1 << 20;
-constexpr size_t ARENA = 64 * MiB; /* what a cold operation walks over */
+constexpr size_t ARENA = 64 * MiB; /* cold operations cycle through it */
 constexpr size_t ROOM = ARENA + MiB;
 
-/* Two areas for all cells: a run has the machine to itself. */
+/* All cells share these two areas, since only one run is active at a time. */
 struct Areas {
 	char *to = area(), *from = area();
 
@@ -62,7 +64,7 @@ const Areas &areas()
 	return both;
 }
 
-/* Called through pointers that no compiler sees through. */
+/* Called through volatile pointers, so that the compiler can't replace the calls. */
 void *(*volatile libc_memset)(void *, int, size_t) = memset;
 void *(*volatile libc_memcpy)(void *, const void *, size_t) = memcpy;
 
@@ -73,11 +75,11 @@ struct Operation {
 	Way way;
 	hf_clear_function_t clear = nullptr;
 	hf_copy_function_t copy = nullptr;
-	size_t size = 0, offset = 0; /* bytes; of the destination; of the source three times that */
+	size_t size = 0, offset = 0; /* the source's offset is 3 * offset */
 	bool cold = false, read = false;
-	uint8_t result = 0; /* each byte of it */
-	size_t left = 0;    /* what was not done; must be 0 */
-	size_t last = 0;    /* where the last operation was */
+	uint8_t result = 0; /* the value of each byte afterwards */
+	size_t left = 0;    /* bytes not done, of all operations; must be 0 */
+	size_t last = 0;    /* position of the last operation */
 };
 
 size_t once(const Operation &o, char *to, const char *from)
@@ -115,7 +117,7 @@ uint64_t operations(void *state, int, const int *stop)
 				at = 0;
 			left |= once(o, to + at, from + at);
 			__asm__ volatile("" ::: "memory");
-			if (Read) /* 0, which the processor learns from the byte */
+			if (Read) /* adds 0, but the processor has to load the byte for it */
 				at += static_cast<uint8_t>(to[at]) - o.result;
 		}
 		done += static_cast<uint64_t>(batch);
@@ -140,7 +142,7 @@ loop_t loop_of(const Operation &o)
 	return o.read ? loop_of<false, true>(o.way) : loop_of<false, false>(o.way);
 }
 
-/* Did the last operation change its range, and nothing else? */
+/* True if the last operation changed exactly its range. */
 bool is_right(const Operation &o)
 {
 	char *to = areas().to + o.offset + o.last;
@@ -155,7 +157,7 @@ bool is_right(const Operation &o)
 
 std::vector<Sample> run_memory(Operation o, int ms)
 {
-	/* Bytes behind the buffer must not change; when cold, most are behind some buffer. */
+	/* The byte behind the range must not change; unchecked if cold, where ranges overlap. */
 	char *behind = areas().to + o.offset + o.size;
 
 	memset(areas().from, 3, o.cold ? 1 : o.size + 3 * o.offset);
@@ -212,7 +214,7 @@ std::vector<Cell> memory_cells(bool copies)
 		for (int kind = 0; kind < 4; kind++) {
 			bool cold = kind == 2, read = kind == 3;
 
-			/* Above the size of the caches every access is cold; below, some sizes are enough. */
+			/* Above the size of the caches each access is cold; four sizes suffice. */
 			if (cold && size != 64 && size != 300 && size != 4096 && size != 65536)
 				continue;
 			/* The load that follows is a small part of a large operation. */
@@ -257,7 +259,7 @@ size_t lab_unguarded_copy(void *dst, const void *src, size_t len);
 
 /* ---- fault ---------------------------------------------------------------------------------- */
 
-/* A good page, then none. */
+/* The end of a mapped page; the next one is not mapped. */
 char *edge()
 {
 	static char *at = [] {
@@ -272,7 +274,7 @@ char *edge()
 	return at;
 }
 
-/* One thread's loop, run at least once, and its number of wrong results. */
+/* The state of one thread's loop, and its number of wrong results. */
 struct Task {
 	size_t size = 0;
 	int pipe[2] = { -1, -1 };
@@ -359,7 +361,7 @@ bool guard_safe(Task &task)
 	return hf_copy_safe(areas().to, areas().from, task.size) != 0;
 }
 
-/* The thread is the window's own. */
+/* The mask is never restored: each window has new threads. */
 uint64_t guard_safe_blocked(void *state, int thread, const int *stop)
 {
 	sigset_t blocked;
@@ -512,7 +514,7 @@ std::vector<Cell> guard_cells(const Settings &)
 	return cells;
 }
 
-/* ---- what it comes to ------------------------------------------------------------------------ */
+/* ---- aims ------------------------------------------------------------------------------------ */
 
 std::vector<Aim> memory_aims(const std::vector<Row> &rows)
 {
@@ -523,7 +525,7 @@ std::vector<Aim> memory_aims(const std::vector<Row> &rows)
 	for (const Row &row : rows) {
 		const Row *best = nullptr;
 
-		/* Not judged: `cold` measures the memory, `read` the load that follows. */
+		/* No aims: `cold` mostly measures the memory, and `read` the load that follows. */
 		if (row.variant != "default" || !valid(&row) ||
 		    row.case_name.find("cold") != std::string::npos ||
 		    row.case_name.find("read") != std::string::npos)
@@ -534,7 +536,7 @@ std::vector<Aim> memory_aims(const std::vector<Row> &rows)
 				best = &other;
 		}
 		double of_libc = 1 / times(&row, find(rows, "libc", row.case_name, row.threads));
-		/* The default may itself be the best. */
+		/* The default may be the fastest. */
 		double of_best = std::max(1.0, times(&row, best));
 
 		if (!std::isfinite(of_libc))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory_loops - the same loops twice, for the table `loop`: with sites, and without (UNGUARDED).
+ * memory_loops - the library's loops (src/nofault/generic.c) for the table `loop`, compiled once
+ * with exception-table entries and once without (UNGUARDED).
  *
- * They are the library's own file, src/nofault/generic.c. Without sites each access is what the
- * compiler makes of a volatile one, and the label that a fault would go to is never reached.
+ * Without them each access is a plain volatile one, and its fault label is never reached.
  */
 #include "../src/nofault/nofault.h"
 

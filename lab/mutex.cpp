@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table `mutex`: one lock and one counter, taken by 1 thread, and by 1, 2 and 8 a processor.
+ * The table `mutex`: one lock and one counter, used by 1 thread, and by 1, 2 and 8 for each
+ * processor.
  *
  * Cases: alone, contended (no more threads than processors), oversubscribed. An operation is lock,
- * increment, unlock. With ", 0.1/0.2 µs" behind it a case has 0.1 us of work in the section, and
- * 0.2 us between two operations; without, it has none. Beside the usual fields a row has
+ * increment, unlock. A case whose name ends in ", 0.1/0.2 µs" has 0.1 us of work in the critical
+ * section and 0.2 us between two operations; without that ending it has none. In addition to the
+ * usual fields a row has
  *
- *   cpu_ns       processor time that an operation costs, over all threads: work, waiting, kernel
- *   switches_per_op  how often a thread gave up its processor, or lost it, for an operation
- *   fairness_100ms   least over most, within a slice of 100 ms; the mean of the slices
+ *   cpu_ns       processor time of all threads for an operation: work, waiting, kernel
+ *   switches_per_op  context switches for an operation, voluntary or not
+ *   fairness_100ms   least over most operations within 100 ms; the mean over such slices
  *   wait_p50_ns, wait_p99_ns, wait_p999_ns   how long lock() takes: quantiles over operations
- *   wait_weighted_p50_ns, wait_weighted_p99_ns   quantiles over the time that was waited: half of
- *                all waiting was in waits longer than the first
- *   wait_max_ns, wait_max_mean_ns   each thread's longest wait: of the worst thread; their mean
+ *   wait_weighted_p50_ns, wait_weighted_p99_ns   the same, each operation weighted by its waiting
+ *                time: half of all time waited was in waits longer than the first
+ *   wait_max_ns, wait_max_mean_ns   the threads' longest waits: their maximum and their mean
  *
  * and `fairness` is that of the whole run. Quantiles over operations flatter a lock that starves
  * threads: a thread that waits for the whole run is one operation among millions. So the aims judge
  * the tail by the longest waits.
  *
- * The waits are from a run of their own, with a timestamp before and after each lock(): the second
- * is taken by the holder, so the section is longer there. Each has half of the window. A wait that
- * the end of the run finds is counted as long as it took; a thread that never got the lock waited
- * for the whole run. Quantiles are in buckets that are at most 1/16 wide; the longest is exact. The
- * first moments of a run, when not all threads are there, belong to no slice.
+ * The waits come from a separate run, with a timestamp before and after each lock(); the holder
+ * takes the second one, so the critical section is longer there. Each of the two runs has half of
+ * the window. A wait that lasts beyond the end of the run counts in full; a thread that never got
+ * the lock waited for the whole run. Quantiles are of buckets at most 1/16 wide; the longest wait
+ * is exact. The beginning of a run, before all threads have started, belongs to no slice.
  *
- * Work is a chain of multiplications in a register, whose number of steps is made from their time:
- * the shortest of many tries, once a process, before anything else runs. So each row has the same
- * steps, and the work touches no memory.
+ * Work is a chain of multiplications in a register, which touches no memory. The time of a step is
+ * measured once for each process, as the shortest of many tries, so that all rows do the same
+ * steps.
  */
 #include "bench.hpp"
 
@@ -83,7 +85,7 @@ uint64_t steps_of(double ns)
 }
 
 struct Section {
-	const char *name; /* behind the case's */
+	const char *name; /* appended to the case's name */
 	double ns, between_ns;
 };
 
@@ -94,7 +96,7 @@ constexpr Section SECTIONS[] = {
 	{ ", 2/2 µs", 2000, 2000 },
 };
 
-/* A lock and what it protects, in a line of their own. */
+/* A lock and the counter that it protects, in their own cache line. */
 struct alignas(128) Room {
 	char lock[48];
 	uint64_t counter;
@@ -146,8 +148,8 @@ double thread_switches()
 
 struct State {
 	Room room;
-	alignas(128) std::atomic<unsigned int> slice{ 0 }; /* written once in a slice */
-	uint64_t steps, between;                           /* of work: in a section, and outside */
+	alignas(128) std::atomic<unsigned int> slice{ 0 }; /* the current one */
+	uint64_t steps, between; /* steps of work in a critical section, and between two */
 	std::unique_ptr<Thread[]> threads;
 	std::vector<void *> pointers{ this };
 
@@ -159,7 +161,7 @@ struct State {
 	}
 };
 
-/* Each lock's loops. They read the stop flag after every operation: one may take milliseconds. */
+/* The loops of a lock. They read the stop flag after each operation: one may take milliseconds. */
 template <class L>
 struct Loops {
 	static L *lock_of(State *s) { return reinterpret_cast<L *>(s->room.lock); }
@@ -184,7 +186,7 @@ struct Loops {
 		release(lock, node);
 	}
 
-	/* Thread 0 only: the bare operation, without slices or work. */
+	/* For one thread: the bare operation, without slices or work. */
 	static uint64_t alone(void *state, int, const int *stop)
 	{
 		State *s = static_cast<State *>(state);
@@ -245,13 +247,13 @@ struct Loops {
 	}
 };
 
-/* What a waiter does when the lock stays taken. */
+/* What a waiter does if the lock stays taken. */
 enum class Waiter { PARKS, SPINS };
 
 struct Lock {
 	const char *name, *kind;
 	Waiter waiter;
-	const char *version; /* of what it was built with, where that is not this compiler; or "" */
+	const char *version; /* of the compiler that built it, if that is not this one; or "" */
 	void (*init)(State *);
 	void (*end)(State *);
 	loop_t alone, total, waits;
@@ -296,7 +298,7 @@ const std::vector<Lock> &locks()
 	return list;
 }
 
-/* Advances to the next slice at the end of each, until it is destroyed. */
+/* A thread that advances State::slice at the end of each slice, until it is destroyed. */
 class Slicer {
 public:
 	Slicer(State *state, double first_ms, double each_ms)
@@ -336,7 +338,7 @@ private:
 	std::thread thread_;
 };
 
-/* The mean of least over most operations in each slice but the first and last, partial ones. */
+/* The mean of least over most operations in each slice, without the partial first and last ones. */
 double slices_fairness(const State &state, int threads, double whole)
 {
 	unsigned int last = state.slice.load();
@@ -362,7 +364,7 @@ void add_waits(Sample *sample, const State &state, const Window &window)
 	static const struct {
 		const char *name;
 		double share;
-		bool weighted; /* of the time that was waited, and not of the operations */
+		bool weighted; /* each operation by its waiting time */
 	} wanted[] = { { "wait_p50_ns", 0.5, false },
 		       { "wait_p99_ns", 0.99, false },
 		       { "wait_p999_ns", 0.999, false },
@@ -401,7 +403,7 @@ void add_waits(Sample *sample, const State &state, const Window &window)
 	sample->more["wait_max_mean_ns"] = sum / static_cast<double>(window.ops.size());
 }
 
-/* One half of the window is for the throughput, the other for the waits. */
+/* Half of the window measures the throughput, the other half the waits. */
 std::vector<Sample> run_lock(const Lock &lock, const Section &section, int threads, int window_ms)
 {
 	int ms = std::max(1, window_ms / 2);
@@ -484,7 +486,7 @@ std::vector<Cell> mutex_cells(const Settings &settings)
 				cell.run = [&lock, &section, threads](int ms) {
 					return run_lock(lock, section, threads, ms);
 				};
-				/* Alone, differences of a few per cent: many short runs. */
+				/* Alone, many short runs show differences of a few per cent. */
 				cell.window_ms = threads == 1 ? 8 : 250;
 				cell.rounds = threads == 1 ? 31 : 3;
 				cells.push_back(cell);
@@ -497,7 +499,7 @@ std::vector<Cell> mutex_cells(const Settings &settings)
 namespace
 {
 
-/* One number of threads with one section: the rows, ours first. */
+/* The rows of one number of threads and one section. */
 struct Group {
 	const Row *ours = nullptr, *pthread = nullptr, *spin = nullptr, *parking_lot = nullptr;
 	const Row *best = nullptr, *best_that_parks = nullptr; /* of the peers */
@@ -543,7 +545,7 @@ Group group_of(const std::vector<Row> &rows, const std::string &case_name, int t
 	return group;
 }
 
-/* Ours over another's, of a field that its table alone has. */
+/* The ratio of two rows in one of this table's own fields. */
 double ratio(const Row *row, const Row *other, const char *field)
 {
 	return valid(row) && valid(other) && other->more(field) > 0
@@ -551,8 +553,8 @@ double ratio(const Row *row, const Row *other, const char *field)
 		       : NAN;
 }
 
-/* With what it was compared with, and whether it was missed by less than two measurements of ours
- * differ. */
+/* The aim, with a detail that names the peer, and says if it was missed by no more than the gap
+ * between two measurements of ours. */
 Aim noted(Aim aim, double gap, const std::string &peer, const std::string &missing = "")
 {
 	double miss = std::max(aim.value / aim.aim, aim.aim / aim.value) - 1;

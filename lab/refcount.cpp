@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table `refcount`: a reference taken and dropped, on a count that never reaches 0.
+ * The table `refcount`: taking and dropping a reference, on a count that never reaches 0.
  *
- * Each thread does pairs in batches, and leaves one reference behind for each batch. So the count
- * at the end shows how many batches were done, and that is what a run is checked against.
+ * Each thread does pairs in batches, and leaves one reference behind for each batch. So the final
+ * count tells how many batches were done, which is the check of a run.
  */
 #include "bench.hpp"
 
@@ -33,12 +33,12 @@ struct alignas(128) Count {
 #endif
 	std::shared_ptr<int> shared;
 	std::weak_ptr<int> weak;
-	/* References left behind that are objects: room for them is made before the run. */
+	/* References left behind that are objects; their memory is allocated before the run. */
 	std::vector<std::vector<std::shared_ptr<int>>> kept;
 	bool failed = false; /* a pair ended with the count at 0, or found it dead */
 };
 
-/* A family of loops: Ours::get(c), Ours::put(c) for every implementation. */
+/* The loop of every implementation: Ops::pair(c) takes and drops, Ops::keep(c) only takes. */
 template <class Ops>
 uint64_t pairs(void *state, int thread, const int *stop)
 {
@@ -57,7 +57,7 @@ uint64_t pairs(void *state, int thread, const int *stop)
 	return batches * BATCH;
 }
 
-/* Both pairs of one implementation, by operations whose names begin with @prefix. */
+/* Both kinds of pairs of one implementation, whose operations begin with @prefix. */
 #define OURS(name, prefix)                                                                         \
 	struct name##_inc {                                                                        \
 		static bool pair(Count *c)                                                         \
@@ -129,7 +129,7 @@ enum class What { OURS, RCUREF, GLIB, SHARED };
 struct Variant {
 	const char *name, *kind, *is;
 	What what;
-	loop_t inc, inc_not_zero; /* NULL = the peer has no such thing */
+	loop_t inc, inc_not_zero; /* NULL = the peer does not have it */
 };
 
 std::vector<Sample> run(const Variant &variant, loop_t loop, int threads, int window_ms)
@@ -145,7 +145,7 @@ std::vector<Sample> run(const Variant &variant, loop_t loop, int threads, int wi
 		c->shared = std::make_shared<int>(0);
 		c->weak = c->shared;
 		c->kept.resize(static_cast<size_t>(threads));
-		/* A batch takes 500 ns at the least: no allocation comes in between. */
+		/* A batch takes at least 500 ns, so 4000 for each ms are more than enough. */
 		for (auto &list : c->kept)
 			list.reserve(static_cast<size_t>(window_ms) * 4000);
 	}
@@ -171,7 +171,7 @@ std::vector<Sample> run(const Variant &variant, loop_t loop, int threads, int wi
 const Variant variants[] = {
 	LAB_REFCOUNTS(VARIANT){ "default", "default", "saturating", What::OURS, pairs<default_inc>,
 				pairs<default_inc_not_zero> },
-	/* Another contract: the memory outlives the count. Its get is the same in both cases. */
+	/* It has another contract: the memory outlives the count. Its get serves both cases. */
 	{ "rcuref", "ours", nullptr, What::RCUREF, pairs<rcuref_get>, pairs<rcuref_get> },
 #if HF_LAB_HAVE_GLIB
 	{ "peer:glib_atomic_ref_count", "peer", nullptr, What::GLIB, pairs<glib_inc>, nullptr },
@@ -200,7 +200,7 @@ std::vector<Cell> refcount_cells(const Settings &settings)
 				if (variant.is)
 					row.labels["is"] = variant.is;
 				cell.rows = { row };
-				/* Differences of a few per cent: many short runs. */
+				/* Many short runs show differences of a few per cent. */
 				cell.window_ms = 5;
 				cell.rounds = 101;
 				cell.run = [&variant, loop, threads](int ms) {
@@ -213,7 +213,7 @@ std::vector<Cell> refcount_cells(const Settings &settings)
 	return cells;
 }
 
-/* rcuref has no loop: as fast as the pair that never loops, faster than the one that retries. */
+/* rcuref never retries: as fast as inc is the aim, and faster than inc_not_zero, which retries. */
 std::vector<Aim> refcount_aims(const std::vector<Row> &rows)
 {
 	std::vector<Aim> aims;

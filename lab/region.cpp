@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table `region`: what it costs to let code read a mapping that may lose its pages.
+ * The table `region`: the cost of reading a mapping that may lose its pages.
  *
- * begin + end             no page is lost: what every use pays. Beside: a handler of one's own that
- *                         is installed and put back each time, and sigsetjmp with the signal mask
- * begin + end, 63 open    the same, within 63 others
- * a lost page             begin, one read that faults, end, and the file mapped again
- * a lost page, 63 open    the same, within 63 others that do not have the page: the look-up
- * 16 MiB lost             one read of each of 4,096 pages that are lost. Beside: a handler that
- *                         replaces one page a fault
+ * begin + end             no page is lost: the cost of every use. Peers: a SIGBUS handler that is
+ *                         installed and removed each time, and sigsetjmp with the signal mask
+ * begin + end, 63 open    the same, within 63 other regions
+ * a lost page             begin, one read that faults, end, and mapping the file again
+ * a lost page, 63 open    the same, within 63 other regions without that page: the cost of the
+ *                         look-up
+ * 16 MiB lost             one read of each of 4,096 lost pages. Peer: a handler that replaces one
+ *                         page for each fault
  */
 #include "bench.hpp"
 
@@ -31,7 +32,7 @@ namespace
 constexpr size_t LARGE = 16u << 20;
 constexpr int OPEN = 63;
 
-/* An empty file that is mapped as if it were not: each page is lost. */
+/* A mapping of an empty file: each of its pages is lost. */
 struct Lost {
 	int file = memfd_create("lab", MFD_CLOEXEC);
 	size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
@@ -52,7 +53,7 @@ const Lost &lost()
 	return file;
 }
 
-/* One thread's loop, run at least once, and its number of wrong results. */
+/* The state of one thread's loop, and its number of wrong results. */
 struct Task {
 	size_t len;
 	uint64_t wrong = 0;
@@ -109,7 +110,7 @@ bool begin_end_file(Task &task)
 {
 	hf_region_t region;
 
-	/* The file has nothing, and the end says so. */
+	/* The file is empty, so no byte of the region is good. */
 	return hf_region_begin_file(&region, lost().at, task.len, PROT_READ | PROT_WRITE,
 				    MAP_SHARED, lost().file, 0) ||
 	       hf_region_end(&region, nullptr) != 0;
@@ -132,9 +133,9 @@ bool call(Task &task)
 	return hf_region_call(lost().at, task.len, nothing, nullptr, nullptr) != 0;
 }
 
-/* ---- a loss ---------------------------------------------------------------------------------- */
+/* ---- a lost page ----------------------------------------------------------------------------- */
 
-/* Reads a byte of each page; returns whether one is not 0. */
+/* Reads a byte of each page; returns true if one is not 0. */
 bool read_pages(size_t len)
 {
 	unsigned char sum = 0;
@@ -189,7 +190,7 @@ std::vector<Sample> run_region(loop_t loop, size_t len, int open, int ms)
 		static uint64_t run(void *state, int thread, const int *stop)
 		{
 			Outer *o = static_cast<Outer *>(state);
-			/* Of other pages, so that none of them serves the fault. */
+			/* They cover another page, so that none of them handles the fault. */
 			char *far = lost().at + LARGE / 2;
 			uint64_t done;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* results - what was measured, as JSON and as text: rows, aims, limits. */
+/* results - the rows, aims and limits of a measurement, as JSON and as text. */
 #include "bench.hpp"
 
 #include <algorithm>
@@ -11,14 +11,14 @@
 namespace lab
 {
 
-static const char NOT_MEASURED[] = "a row is not there, has no time, or failed its check";
+static const char NOT_MEASURED[] = "a row is missing, has no time, or failed its check";
 
 /* ---- aims ------------------------------------------------------------------------------------ */
 
 static Aim aim_of(const char *bound, double aim, const std::string &group, const std::string &what,
 		  double value, const std::string &detail)
 {
-	/* Rounded as it is written to the file, so that a reader reaches the same verdict. */
+	/* Rounded as in the file, so that a reader of the file reaches the same verdict. */
 	if (std::isfinite(value))
 		value = std::stod(number(value));
 	return { group, what, value, bound, aim, detail };
@@ -100,7 +100,7 @@ double Mean::mean() const
 	return n ? std::exp(log_sum / n) : NAN;
 }
 
-/* The largest gap, and where; nothing, if no row was measured again. */
+/* The largest gap and its row; empty if no row was measured twice. */
 static std::vector<Aim> gaps_of(const std::vector<Row> &rows)
 {
 	std::vector<double> gaps;
@@ -180,7 +180,7 @@ std::string number(double value)
 
 	if (!std::isfinite(value))
 		return "null";
-	/* Whole numbers, such as sizes, as they are. */
+	/* Whole numbers, such as sizes, keep all digits. */
 	snprintf(text, sizeof(text),
 		 value == std::floor(value) && std::fabs(value) < 1e15 ? "%.0f" : "%.6g", value);
 	return text;
@@ -200,8 +200,8 @@ static std::vector<std::string> limits(const std::vector<Row> &rows)
 		       ": nothing here shows how a variant behaves with more.");
 	if (is_virtual_machine())
 		list.push_back(
-			"A virtual machine: its neighbours and the host's scheduler disturb it.");
-	list.push_back("Time only, no hardware performance counters.");
+			"A virtual machine: other guests and the host's scheduler disturb it.");
+	list.push_back("Only time was measured, without hardware performance counters.");
 	if (ns_per_tick() == 0)
 		list.push_back("No cheap timestamp on this processor: no lock and unlock columns.");
 	int repeated = 0, set_aside = 0;
@@ -216,17 +216,17 @@ static std::vector<std::string> limits(const std::vector<Row> &rows)
 			starved += (starved.empty() ? "" : "; ") + name_of(row);
 	}
 	if (!starved.empty())
-		list.push_back("No operation in a window, though measured again: " + starved);
+		list.push_back("No operation in a window, even when repeated: " + starved);
 	if (repeated > 0) {
-		list.push_back("Something else wanted the processors: " + std::to_string(repeated) +
-			       " runs were disturbed and measured again.");
+		list.push_back("Other programs used the processors: " + std::to_string(repeated) +
+			       " runs were disturbed and repeated.");
 	}
 	if (set_aside > 0) {
 		list.push_back(
-			"The time of a cache line between two processors changed while this was "
-			"measured (a host that moves virtual processors does that): " +
+			"The transfer time of a cache line between two processors changed "
+			"while this was measured (as when a host moves virtual processors): " +
 			std::to_string(set_aside) +
-			" results with an unusual one are not in the medians.");
+			" results with an unusual transfer time are not in the medians.");
 	}
 	return list;
 }
@@ -309,7 +309,7 @@ std::string to_json(const std::vector<Row> &rows, const std::vector<Aim> &aims, 
 			out += ", \"gap\": " + number(row.gap);
 		if (transfer > 0)
 			out += ", \"transfer_ns\": " + number(transfer);
-		std::set<std::string> keys; /* a short run may lack one */
+		std::set<std::string> keys; /* a short run may lack some */
 
 		for (const Sample &sample : row.samples) {
 			for (const auto &more : sample.more)
@@ -331,7 +331,7 @@ std::string text_of(const char *format, double value)
 	return text;
 }
 
-/* Width in columns: UTF-8 continuation bytes count 0. */
+/* Pads to a width in columns, of which UTF-8 continuation bytes take none. */
 static std::string padded(std::string text, size_t width)
 {
 	size_t columns = static_cast<size_t>(std::count_if(

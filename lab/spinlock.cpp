@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table `spinlock`: the published experiment (k cores in lock, increment, unlock) on this
+ * The table `spinlock`: the published experiment (k cores lock, increment and unlock) on this
  * machine.
  *
- * Cases, as the published table names its columns:
+ * Cases, named as the columns of the published table:
  *
  *   1         one thread                               lock, unlock, total
  *   nNC       n threads, each its own lock and counter lock, unlock, total
  *   nC        n threads, one lock and counter          lock, unlock, total
  *   oversubscribed   more threads than processors      total
  *
- * total comes from a loop without timestamps. lock and unlock come from a run of their own. Where
- * threads don't compete they are BULK locks taken one after another, since a timestamp takes longer
- * than a lock; where threads compete, one. What two timestamps cost with only the increments
- * between them is subtracted; 0 means that nothing could be measured. Summed over the threads'
- * operations and divided by the threads, so that lock and unlock are in the unit of total.
+ * total comes from a loop without timestamps; lock and unlock come from a separate run with them.
+ * Where threads do not contend, that run takes BULK locks between two timestamps, because a
+ * timestamp takes longer than a lock; where they contend, it takes one. The cost of two timestamps
+ * with only the increments between them is subtracted; 0 means too short to measure. The times are
+ * summed over all operations and divided by the number of threads, so that lock and unlock are in
+ * the unit of total.
  *
- * The rows: those of lab/variants/spinlock, `ticket` of spinlock_ticket.h, and hf_spinlock_t as `small`
- * and once more as the default. Outside user space hf_spinlock_t is `queued`.
+ * The rows: those of lab/variants/spinlock, `ticket` of spinlock_ticket.h, and hf_spinlock_t as
+ * `small` and again as the default. Outside user space hf_spinlock_t is `queued`.
  *
- * Rows `<lock> wait=<policy>` (kind `sweep`) take the inner lock function with another wait policy.
- * They take no part in a verdict.
+ * Rows `<lock> wait=<policy>` (kind `sweep`) call the inner lock function with another wait policy.
+ * No aim is computed from them.
  */
 #include "bench.hpp"
 
@@ -42,28 +43,28 @@ namespace
 
 /* ---- the loops ------------------------------------------------------------------------------ */
 
-/* A lock and what it protects, in a line of their own. */
+/* A lock and the counter that it protects, in their own cache line. */
 struct alignas(128) Spin {
 	char lock[48];
 	uint64_t counter = 0;  /* the section: one increment */
 	uint64_t handoffs = 0; /* acquisitions by another thread than the one before */
 };
 
-/* What a thread of the split loop found, in ticks of hf_lab_timestamp(). */
+/* The sums of one thread in the split loop, in ticks of hf_lab_timestamp(). */
 struct alignas(128) Split {
 	uint64_t rounds = 0, lock_ticks = 0, empty_ticks = 0, unlock_ticks = 0;
 };
 
-/* Locks that the split loop takes between two timestamps, where no other thread wants them. */
+/* Uncontended locks that the split loop takes between two timestamps. */
 constexpr size_t BULK = 8;
 
 struct State {
-	Spin *spin;   /* bulk of them */
+	Spin *spin;   /* @bulk of them */
 	size_t bulk;  /* 1 to BULK */
-	Split *split; /* one a thread */
+	Split *split; /* one for each thread */
 };
 
-/* Each lock's loops. They read the stop flag after every operation: with more threads than
+/* The loops of a lock. They read the stop flag after every operation: with more threads than
  * processors one operation can take milliseconds. */
 template <class L>
 struct Loops {
@@ -77,7 +78,7 @@ struct Loops {
 		new (s->lock) L;
 	}
 
-	/* Nothing but lock, increment, unlock. */
+	/* Only lock, increment, unlock. */
 	static uint64_t alone(void *state, int, const int *stop)
 	{
 		Spin *s = static_cast<State *>(state)->spin;
@@ -95,12 +96,12 @@ struct Loops {
 		return ops;
 	}
 
-	/* The same, and it counts how often the lock has changed hands. */
+	/* The same, counting how often the lock changes hands. */
 	static uint64_t contended(void *state, int, const int *stop)
 	{
 		Spin *s = static_cast<State *>(state)->spin;
 		L *lock = lock_of(s);
-		uint64_t mine = 0; /* what this thread left; another value: another thread came */
+		uint64_t mine = 0; /* the counter as this thread left it */
 		uint64_t ops = 0;
 
 		for (; !__atomic_load_n(stop, __ATOMIC_RELAXED); ops++) {
@@ -116,8 +117,8 @@ struct Loops {
 		return ops;
 	}
 
-	/* Takes `bulk` locks one after another, increments, releases them, with a timestamp before and
-	 * after each of the three. */
+	/* Takes `bulk` locks, increments their counters, and releases them, with a timestamp before
+	 * and after each of the three steps. */
 	static uint64_t split(void *argument, int thread, const int *stop)
 	{
 		State *state = static_cast<State *>(argument);
@@ -151,8 +152,8 @@ struct Loops {
 
 struct Lock {
 	std::string name, kind;
-	std::string is;   /* default: which it is; sweep: which it sweeps */
-	std::string wait; /* sweep: the policy */
+	std::string is;   /* of the default: the same lock's row; of a sweep: the row it varies */
+	std::string wait; /* of a sweep: the policy */
 	void (*init)(Spin *);
 	loop_t alone, contended, split;
 };
@@ -170,7 +171,7 @@ Lock entry(const std::string &name, const char *kind, const char *is = "", const
 		 Loops<L>::split };
 }
 
-/* Each with its own way to wait, and with another. */
+/* X(name, NAME): measured with its own wait policy, and with each other one. */
 #define SPINLOCKS(X)                                                                               \
 	X(cas, CAS)                                                                                \
 	X(cas_release, CAS_RELEASE)                                                                \
@@ -236,8 +237,7 @@ const std::vector<Lock> &locks()
 
 /* ---- one run -------------------------------------------------------------------------------- */
 
-/* The locks, counters and times of one run: `sets` sets of `bulk` locks, one for each thread or one
- * for all. */
+/* The locks, counters and times of a run: a set of `bulk` locks for each thread, or one for all. */
 struct Run {
 	size_t bulk;
 	std::vector<Spin> spins;
@@ -257,7 +257,7 @@ struct Run {
 		}
 	}
 
-	/* The counters of each set against the operations of its threads. */
+	/* Compares the counters of each set with the operations of its threads. */
 	bool check(const Window &window) const
 	{
 		for (size_t i = 0; i < states.size(); i++) {
@@ -286,7 +286,7 @@ std::vector<Sample> run_total(const Lock &lock, int threads, bool shared, int wi
 	return { sample };
 }
 
-/* A difference of two times. Less than a tenth of a nanosecond is no instruction: 0, too short to measure. */
+/* A difference of two times; below 0.1 ns, which is less than an instruction, it becomes 0. */
 double measurable(double ns)
 {
 	return ns < 0.1 ? 0 : ns;
@@ -338,7 +338,7 @@ void add_cells(std::vector<Cell> *cells, const Lock &lock, const std::string &na
 		total.window_ms = 60;
 		total.rounds = 5;
 	} else if (threads == 1) {
-		/* Differences of a few per cent: many short runs. */
+		/* Many short runs show differences of a few per cent. */
 		total.window_ms = 5;
 		total.rounds = 51;
 	}

@@ -2,18 +2,18 @@
 #ifndef HF_LAB_SWEEP_ARCH_H
 #define HF_LAB_SWEEP_ARCH_H
 /*
- * sweep_arch - this machine's arch files, with other waiting: so that a sweep calls the public
- * operations.
+ * sweep_arch - this machine's arch files with other wait policies, so that a sweep can call the
+ * public operations.
  *
- * It stands in through the seam that arch.h leaves for ports. The build sets one of two:
+ * It replaces arch.h's own choice by HF_ARCH_HEADER, as ports do. The build defines one of the two:
  *
- *   LAB_COUNT_SWAP              the wait policy after a failed swap of a count, on few processors
- *                               and on many
- *   LAB_HINTS, LAB_INSTRUCTION  the spin hint is so many times this instruction (a string), and
- *                               whoever awaits a turn or a node looks again after each hint
+ *   LAB_COUNT_SWAP              the wait policy after a failed swap of a count, whatever the number
+ *                               of processors
+ *   LAB_HINTS, LAB_INSTRUCTION  the spin hint is LAB_HINTS times this instruction (a string), and a
+ *                               waiter for its turn or node checks again after each hint
  */
 #undef HF_ARCH_HEADER
-#undef HF_ARCH_H /* arch.h is under way; this time without a replacement */
+#undef HF_ARCH_H /* arch.h is being read; it is included again without HF_ARCH_HEADER */
 #ifdef LAB_HINTS
 #define hf_arch_relax hf_arch_relax_of_this_machine
 #endif

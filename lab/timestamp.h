@@ -2,14 +2,15 @@
 #ifndef HF_LAB_TIMESTAMP_H
 #define HF_LAB_TIMESTAMP_H
 /*
- * timestamp - the processor's counter of time, of unknown rate (ns_per_tick()), read in order: after the
- * loads and read-modify-writes before it. A store may still be in the store buffer.
+ * timestamp - reads the processor's time counter, whose rate ns_per_tick() measures. Loads and
+ * read-modify-writes before it are complete; a store may still be in the store buffer.
  *
- *   x86-64    RDTSC between two LFENCEs: constant in rate, and the same on all cores, for a decade
- *   AArch64   CNTVCT_EL0, the generic timer: often 25 to 100 MHz, so that one tick is 10 to 40 ns; 1 GHz
- *             from Armv8.6 on
- *   RISC-V    RDTIME: of a constant rate, and the same on all harts (Zicntr)
- *   others    0: there is none that all have
+ *   x86-64    RDTSC between two LFENCEs: its rate is constant and the same on all cores, on
+ *             processors of the last decade
+ *   AArch64   CNTVCT_EL0, the generic timer: often 25 to 100 MHz, so that one tick is 10 to 40 ns;
+ *             1 GHz from Armv8.6 on
+ *   RISC-V    RDTIME: its rate is constant and the same on all harts (Zicntr)
+ *   others    0
  */
 #include <cstdint>
 

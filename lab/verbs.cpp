@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table `verbs`: fill, move, compare, find, length and more of memory that may fault, beside what a
- * program would call if it could not: the C library's, the compiler's.
+ * The table `verbs`: fill, move, compare, find, length and more of memory that may fault, beside
+ * the functions for memory that can't: the C library's, the compiler's.
  *
- * One buffer again and again; misaligned: by 1, and the other side by 3. A comparison meets no difference,
- * a search no hit: both look at all of it. A move is by 13 bytes, up or down.
+ * Each operation uses the same buffers; misaligned: the destination by 1, the source by 3. A
+ * comparison meets no difference and a search no hit, so both read the whole buffer. A move is by
+ * 13 bytes, up or down.
  */
 #include "bench.hpp"
 
@@ -22,9 +23,9 @@ namespace
 {
 
 constexpr size_t MOST = 65536;
-constexpr size_t BY = 13; /* a move */
+constexpr size_t BY = 13; /* distance of a move */
 
-/* Called through pointers that no compiler sees through. */
+/* Called through volatile pointers, so that the compiler can't replace the calls. */
 void *(*volatile libc_memset)(void *, int, size_t) = memset;
 void *(*volatile libc_memcpy)(void *, const void *, size_t) = memcpy;
 void *(*volatile libc_memmove)(void *, const void *, size_t) = memmove;
@@ -41,7 +42,7 @@ typedef long long pair_t __attribute__((vector_size(16), may_alias));
 typedef uint64_t pair_t __attribute__((may_alias));
 #endif
 
-/* The fair peer of whole words: what copies in aligned units, of 16 bytes where that is one access. */
+/* The fair peer of `words`: it copies aligned units too, of 16 bytes where those are one access. */
 __attribute__((noinline)) void copy_aligned(char *to, const char *from, size_t size)
 {
 	auto *dst = reinterpret_cast<pair_t *>(to);
@@ -59,7 +60,7 @@ __attribute__((noinline)) void copy_aligned(char *to, const char *from, size_t s
 			*reinterpret_cast<const volatile uint64_t *>(from + at);
 }
 
-/* Of a list: ranges of this many bytes. */
+/* The size of each range of a list. */
 constexpr size_t RANGE = 64;
 
 struct Operation {
@@ -124,7 +125,10 @@ bool once(const Operation &o, char *to, char *from)
 
 		for (size_t i = 0; i < count; i++)
 			a[i] = { to + 2 * RANGE * i, RANGE };
-		__asm__ volatile("" : : "r"(a) : "memory"); /* both read the list */
+		__asm__ volatile(""
+				 :
+				 : "r"(a)
+				 : "memory"); /* the list is in memory for both ways */
 		if (How == Way::Inline)
 			return hf_copy_iovec_nofault(a, count, &b, 1, nullptr) != 0;
 		for (size_t i = 0; i < count; i++)
@@ -164,7 +168,7 @@ uint64_t operations(void *state, int, const int *stop)
 	return done;
 }
 
-/* Is the memory what one operation or more make of it? */
+/* True if the memory is as one or more operations leave it. */
 bool is_right(Kind what, const Operation &o)
 {
 	const char *to = to_area + o.offset, *from = from_area + 3 * o.offset;
@@ -184,7 +188,7 @@ bool is_right(Kind what, const Operation &o)
 		return to[0] == 1;
 	if (what == Kind::FetchAdd)
 		return true;
-	/* 0x42 everywhere, before and after. */
+	/* All bytes are 0x42, before and after. */
 	return to[0] == 0x42 && memcmp(to, to + 1, o.size + BY) == 0;
 }
 
@@ -269,9 +273,9 @@ std::vector<Cell> verbs_cells(const Settings &)
 std::vector<Aim> verbs_aims(const std::vector<Row> &rows)
 {
 	/*
-	 * Words are compared with what copies aligned units, since memcpy() may tear them. Lists do more
-	 * than what they are compared with. hf_length_nofault() searches for any byte, strnlen() for a
-	 * constant 0.
+	 * `words` is compared with a copy of aligned units, since memcpy() may tear words. `lists`
+	 * does more than its peer. hf_length_nofault() uses a search for any byte, strnlen() one
+	 * for 0.
 	 */
 	static const struct {
 		const char *operation;

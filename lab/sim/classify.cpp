@@ -3,8 +3,9 @@
  * classify - measures the cache-transfer costs that the simulator needs; writes a machine file.
  *
  * The class follows from the number of retries for each success in a compare-and-swap loop of T
- * threads. First come, first served: about T-1; any order: about the root of T; a line that is held
- * for a retry: below 1. Two or three processors can't tell them apart.
+ * threads: about T-1 if requests are served first come, first served; about the square root of T in
+ * random order; below 1 if a line is held for a retry. With two or three processors these do not
+ * differ.
  */
 #include "command.hpp"
 
@@ -33,16 +34,15 @@ namespace sim
 namespace
 {
 
-const char usage[] = "usage: hf-lab classify [--out FILE.toml] [--window-ms N]\n"
-		     "\n"
-		     "  Measures transfers between processors, atomics, the spin hint and the "
-		     "retries of a loop of\n"
-		     "  compare-and-swaps, and writes a machine file for `hf-lab simulate "
-		     "--machine FILE.toml`.\n"
-		     "  Run it on a machine that does nothing else.\n"
-		     "\n"
-		     "  --out FILE.toml  the machine file; this-machine.toml unless given\n"
-		     "  --window-ms N    of each measurement, 1 to 1000; 20 unless given\n";
+const char usage[] = R"(usage: hf-lab classify [--out FILE.toml] [--window-ms N]
+
+  Measures transfers between processors, atomics, the spin hint and the retries of a
+  compare-and-swap loop, and writes a machine file for `hf-lab simulate --machine FILE.toml`.
+  Run it on an idle machine.
+
+  --out FILE.toml  the machine file; default this-machine.toml
+  --window-ms N    length of each measurement, 1 to 1000; default 20
+)";
 
 double window_ms = 20;
 
@@ -65,7 +65,7 @@ bool pin(int cpu)
 	return !pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
 }
 
-/* ns of one call, the least of five times: disturbances only add time. */
+/* ns for one iteration of @times, the minimum of five runs: disturbances only add time. */
 double alone(int cpu, const std::function<void(int)> &times)
 {
 	double best = 1e9;
@@ -120,7 +120,7 @@ std::vector<uint64_t> together(const std::vector<int> &cpus,
 	return counts;
 }
 
-/* One message by compare-and-swap, half of a round trip: as core-to-core-latency prints it. */
+/* Half of a round trip by compare-and-swap (as core-to-core-latency has it) or load and store. */
 double message(int a, int b, bool stores)
 {
 	static Shared shared;
@@ -200,7 +200,7 @@ Contended swap_loop(const std::vector<int> &cpus, bool hint)
 
 struct Cpu {
 	int id, package, core;
-	std::string cache; /* the processors that share its last-level cache */
+	std::string cache; /* the list of processors that share its last-level cache */
 };
 
 std::string read_line(const std::string &path)
@@ -327,7 +327,7 @@ int classify_command(const std::vector<std::string> &words)
 
 	enum { CHAIN = 16 };
 
-	/* A dependent addition takes one cycle: the clock, as this thread sees it. */
+	/* A dependent addition takes one cycle, which gives the clock frequency. */
 	double cycle = alone(first, [&](int times) {
 		uint64_t x = sink;
 
@@ -369,7 +369,7 @@ int classify_command(const std::vector<std::string> &words)
 	       "%.2f\n",
 	       load, add, swap, exchange, hint);
 
-	/* All pairs with the first processor, and a sample of the others. */
+	/* The first processor with every other one, and a sample of the other pairs. */
 	std::vector<double> by_distance[DISTANCES];
 	size_t step = std::max<size_t>(1, n / 16);
 
@@ -379,7 +379,8 @@ int classify_command(const std::vector<std::string> &words)
 			double stores = message(list[a].id, list[b].id, true);
 
 			if (swaps > 1e6) {
-				printf("message %d to %d: not measured, something else ran there\n",
+				printf("message %d to %d: not measured, because the threads did "
+				       "not run together\n",
 				       list[a].id, list[b].id);
 				continue;
 			}
@@ -392,7 +393,7 @@ int classify_command(const std::vector<std::string> &words)
 		}
 	}
 
-	std::string class_name = "unknown", why = "fewer than 8 processors can't tell";
+	std::string class_name = "unknown", why = "fewer than 8 processors can't tell it";
 	std::vector<int> ids;
 
 	for (size_t i = 0; i < n; i++)
@@ -445,14 +446,15 @@ int classify_command(const std::vector<std::string> &words)
 					 " pairs");
 		else
 			file.add(name, text(otherwise), "guess",
-				 std::string("no two processors here are ") + distance_names[d]);
+				 std::string("not measured: no two processors here are ") +
+					 distance_names[d]);
 	};
 	double near = median(by_distance[CLUSTER]);
 
 	if (near == 0)
 		near = std::max(median(by_distance[SOCKET]), 40.0);
 	file.plain("# SPDX-License-Identifier: MIT");
-	file.comment("Written by `hf-lab classify`. What it does not measure stands in "
+	file.comment("Written by `hf-lab classify`. Parameters that it does not measure are in "
 		     "machines/common.");
 	file.plain("title = \"" + cpu_name() + "\"");
 #if defined(__aarch64__)
@@ -475,7 +477,7 @@ int classify_command(const std::vector<std::string> &words)
 	transfer("transfer_cluster_ns", CLUSTER, near);
 	transfer("transfer_socket_ns", SOCKET, near);
 	transfer("transfer_far_ns", FAR, 2.8 * near);
-	/* A far add is slow even if no other processor uses the line. */
+	/* An add at the line's home is slow even if no other processor uses the line. */
 	bool far = add > 2 * swap;
 
 	file.add("far_add", far ? "1" : "0", "measured",
@@ -492,9 +494,9 @@ int classify_command(const std::vector<std::string> &words)
 	(void)load_machine(out);
 	printf("wrote %s\n", out.c_str());
 	if (n < 8)
-		printf("%zu processors can't tell in which order a line serves its requests: all "
-		       "classes "
-		       "will be simulated\n",
+		printf("%zu processors can't tell in which order a line serves its requests: "
+		       "`simulate` "
+		       "takes all classes\n",
 		       n);
 	return 0;
 }

@@ -18,52 +18,48 @@ namespace sim
 {
 
 static const char usage[] =
-	"usage: hf-lab simulate --machine NAME|FILE.toml [--table NAME] [--threads LIST] [--work "
-	"LIST]\n"
-	"                       [--between LIST] [--class LIST] [--variants LIST] [--seeds N]\n"
-	"                       [--place HOW] [--set NAME=VALUE]... [--no-sweep] [--window-us N] "
-	"[--limit-s N]\n"
-	"                       [--limit-events N] [--jobs N] [--json FILE]\n"
-	"       hf-lab simulate --validate [--no-sweep] [--jobs N] [--json FILE]\n"
-	"       hf-lab simulate --one-run VARIANT --machine NAME [--seed N] ...\n"
-	"\n"
-	"  Simulated, not measured: the library's own headers on 1 to 512 simulated cores.\n"
-	"\n"
-	"  --machine NAME   one of lab/sim/machines, or a file that `hf-lab classify` wrote\n"
-	"  --table NAME     lockref, refcount, rcuref, spinlock or mutex\n"
-	"  --threads LIST   such as 2,8,64, or 1..256 (doubled); more than processors are "
-	"preempted\n"
-	"  --work LIST      nanoseconds between two pairs, such as 0,300,2000\n"
-	"  --between LIST   nanoseconds inside of a pair, or of the critical section; of several\n"
-	"                   --against prints a line each\n"
-	"  --class LIST     which waiting request a line's home serves next, and whether a line "
-	"is\n"
-	"                   held: fifo, random, nearest, sticky, nearest-held; else the machine's\n"
-	"                   own, or if that is not known all that its processor may be of\n"
-	"  --place HOW      the threads' places: cores, each on a core of its own as far as there\n"
-	"                   are cores; siblings, one core after the other; sockets, in turns on "
-	"each\n"
-	"  --variants LIST  such as 'bounded,bounded-15,bounded wait=none,queued passes=0,rcuref\n"
-	"                   single' (gets alone, not pairs); lab/sim/tables.hpp has all knobs\n"
-	"  --seeds N        runs a row with other chance, 1 to 100; 3 unless given\n"
-	"  --set NAME=VALUE another value for one parameter of the machine\n"
-	"  --against NAME   print each variant's speed over that variant's, its fairness and its "
-	"longest\n"
-	"                   wait, from the least to the most of all classes and works; * marks "
-	"those\n"
-	"                   of which a run was cut\n"
-	"  --by-class       with it: a line for each class\n"
-	"  --no-sweep       the machine file's values alone; else the ranges have those of `sweep` "
-	"too\n"
-	"  --window-us N    simulated time of a run\n"
-	"  --limit-s N      the most processor time of a run, 60 unless given; says what is cut\n"
-	"  --limit-events N the same in events, which do not depend on the host\n"
-	"  --jobs N         processes\n"
-	"  --one-run NAME   one run of that variant, and its number of events; --no-naps runs "
-	"each\n"
-	"                   round of a polling loop: slower, and the same result\n"
-	"\n"
-	"Exit status: 0; 1 = a figure is outside of its tolerance; 2 = it could not be done.\n";
+	R"(usage: hf-lab simulate --machine NAME|FILE.toml [--table NAME] [--threads LIST]
+                       [--work LIST] [--between LIST] [--class LIST] [--variants LIST] [--seeds N]
+                       [--place HOW] [--set NAME=VALUE]... [--no-sweep] [--against NAME [--by-class]]
+                       [--window-us N] [--limit-s N] [--limit-events N] [--jobs N] [--json FILE]
+       hf-lab simulate --validate [--no-sweep] [--jobs N] [--json FILE]
+       hf-lab simulate --one-run VARIANT --machine NAME [--seed N] ...
+
+  Runs the library's own headers on 1 to 512 simulated cores. The results are simulated, not
+  measured.
+
+  --machine NAME   a machine of lab/sim/machines, or a file that `hf-lab classify` wrote
+  --table NAME     lockref, refcount, rcuref, spinlock or mutex
+  --threads LIST   such as 2,8,64, or 1..256 (doubling); threads beyond the processors are
+                   preempted
+  --work LIST      nanoseconds between two pairs, such as 0,300,2000
+  --between LIST   nanoseconds within a pair, or in the critical section
+  --class LIST     which waiting request a line's home serves next, and whether a line is
+                   held: fifo, random, nearest, sticky, nearest-held; default: the machine's
+                   class, or if that is unknown, each that its architecture may have
+  --place HOW      where the threads run: cores, each on its own core while there are enough
+                   cores; siblings, all hardware threads of a core before the next core;
+                   sockets, on each socket in turn
+  --variants LIST  such as 'bounded,bounded-15,bounded wait=none,queued passes=0,rcuref
+                   single' (only gets, not pairs); lab/sim/tables.hpp lists all knobs
+  --seeds N        runs of each row with different random seeds, 1 to 100; default 3
+  --set NAME=VALUE set a parameter of the machine
+  --against NAME   print each variant's speed relative to that variant, its fairness and its
+                   longest wait, as ranges over all classes and works; a line for each value
+                   of --between; * marks those with a run that was cut
+  --by-class       with --against: a line for each class
+  --no-sweep       use only the values of the machine file; without it the ranges include
+                   the other values of guessed parameters
+  --window-us N    simulated time of a run
+  --limit-s N      cut a run after so much processor time, default 60; its row is marked
+  --limit-events N cut a run after so many events, which do not depend on the host
+  --jobs N         number of processes
+  --one-run NAME   do one run of that variant, with --seed N, and print its number of events;
+                   --no-naps simulates each iteration of a polling loop: slower, with the
+                   same result
+
+Exit status: 0 = done; 1 = a figure is outside of its tolerance; 2 = error.
+)";
 
 [[noreturn]] static void fail(const std::string &what)
 {
@@ -137,9 +133,9 @@ static void print_rows(const Plan &plan, const std::vector<Row> &rows)
 	}
 	if (cut)
 		printf("cut: %d runs reached a limit (--limit-s, --limit-events); their rows are "
-		       "marked, and of less simulated time\n",
+		       "marked, and cover less simulated time\n",
 		       cut);
-	printf("Ranges: over seeds, and over the values that a guess may have.\n");
+	printf("Ranges: over the seeds, and over the values of guessed parameters.\n");
 }
 
 template <class T>
@@ -167,7 +163,7 @@ static std::string least_to_most(const std::vector<double> &values)
 	return low == high ? low : low + ".." + high;
 }
 
-/* The row of this variant that agrees with @row in everything else. */
+/* The row of this variant that equals @row in everything else. */
 static const Row &like(const std::vector<Row> &rows, const Row &row, const std::string &variant)
 {
 	for (const Row &other : rows) {
@@ -181,8 +177,8 @@ static const Row &like(const std::vector<Row> &rows, const Row &row, const std::
 
 /*
  * Prints a line for each variant and a column for each number of threads: the range over all
- * classes and works. By class, or with several times inside of a pair, there is a line for each of
- * them, and none for the base.
+ * classes and works. With @by_class, or with several values of --between, there is a line for each
+ * of them, and none for the base.
  */
 static void print_against(const std::vector<Row> &rows, const std::string &base, bool by_class)
 {
@@ -261,7 +257,8 @@ static void print_against(const std::vector<Row> &rows, const std::string &base,
 		}
 	}
 	if (cut)
-		printf("\n* a run of it was cut at a limit (--limit-s, --limit-events): of less "
+		printf("\n* a run of it was cut at a limit (--limit-s, --limit-events) and covers "
+		       "less "
 		       "simulated time, or none\n");
 }
 
@@ -293,7 +290,7 @@ static int one_run(const Plan &plan, const std::string &variant, uint64_t seed, 
 	return 0;
 }
 
-/* "2,8,64", or "1..256": each number twice the one before. */
+/* "2,8,64", or "1..256" with each number twice the previous one. */
 static std::vector<int> thread_list(const std::string &option, const std::string &text)
 {
 	std::vector<int> list;

@@ -8,13 +8,14 @@
 namespace sim
 {
 
-/* The words behind `simulate`. Return: exit status. Throws what main() prints. */
+/*
+ * @words: the arguments after `simulate` or `classify`. Returns the exit status; throws an
+ * exception whose message main() prints.
+ */
 int simulate_command(const std::vector<std::string> &words);
-
-/* The words behind `classify`. */
 int classify_command(const std::vector<std::string> &words);
 
-/* --validate: published against simulated. Return: 0, or 1 if a figure is outside its tolerance. */
+/* --validate: simulated figures against published ones; returns 1 if one is out of tolerance. */
 int validate(const std::string &json, int jobs, bool sweeps);
 
 } // namespace sim

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* defaults - what the headers say where the simulator has a knob. */
+/* defaults - the headers' own values of the constants that are knobs in the simulator. */
 #include "holdfast/lockref.h"
 #include "variants/spinlock/queued.h"
 #include "holdfast/internal/wait.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* engine - see engine.hpp for the state and E1 to E4. */
+/* engine - see engine.hpp, also for E1 to E4. */
 #include "engine.hpp"
 
 #include <algorithm>
@@ -93,10 +93,10 @@ struct Watcher {
 struct Line {
 	int owner = -1; /* a cache */
 	std::bitset<MOST_CACHES> sharers;
-	Time hold = 0; /* its owner keeps it until then */
+	Time hold = 0; /* until then its owner keeps it */
 	bool busy = false, leaving = false;
-	int last = -1;        /* where it was last */
-	int last_used = -1;   /* which processor of its cache used it last */
+	int last = -1;        /* the cache that had it last */
+	int last_used = -1;   /* the processor that used it last */
 	uint64_t version = 0; /* incremented when its content changes or a cache loses it */
 	std::vector<Request> queue;
 	std::vector<Watcher> watchers;
@@ -141,7 +141,7 @@ enum class State : uint8_t { RUNNING, NAPPING, MONITOR, READY, PARKED, FINISHED 
 
 struct Poll {
 	const volatile void *at =
-		nullptr; /* the load that the rounds are counted by; null = none */
+		nullptr; /* address of the load that begins an iteration; null = not polling */
 	uint64_t value;
 	Time time, period;
 	struct {
@@ -161,7 +161,7 @@ struct Thread {
 	char *stack_end = nullptr;
 	uint64_t generation = 0; /* of its sleep */
 	Poll poll;
-	/* The access that it waits for. */
+	/* The access that is under way. */
 	volatile void *p;
 	unsigned int size;
 	enum hf_sim_rmw kind;
@@ -172,7 +172,7 @@ struct Thread {
 	Time ran = 0, since = 0;
 	const volatile void *parked_at = nullptr;
 	int parked_result = 0;
-	/* Counted. */
+	/* Results. */
 	uint64_t operations = 0;
 	Time last_operation = 0, longest = 0;
 	alignas(uint64_t) int32_t local[6] = {};
@@ -182,7 +182,7 @@ struct Thread {
 struct Processor {
 	int id, cache;
 	std::deque<Store> stores;
-	bool must_drain = false; /* its thread waits for that */
+	bool must_drain = false; /* its thread waits until the store buffer is empty */
 	int current = -1;
 	std::vector<int> queue;
 	Time slice_from = 0;
@@ -195,7 +195,7 @@ public:
 	explicit Engine(const Run &run) : run_(run), m_(*run.machine) {}
 	Result go();
 
-	/* The accesses, by the current thread. */
+	/* For the current thread. */
 	uint64_t load(const volatile void *p, unsigned int size, const char *stack);
 	void store(volatile void *p, unsigned int size, uint64_t value, bool release);
 	uint64_t rmw(volatile void *p, unsigned int size, enum hf_sim_rmw kind, bool release,
@@ -227,7 +227,7 @@ private:
 	const Machine &m_;
 	std::vector<Thread> threads_;
 	std::vector<Processor> processors_;
-	std::deque<Line> lines_; /* of the memory; then of what is shared on stacks */
+	std::deque<Line> lines_; /* of the simulated memory; then of objects on stacks */
 	std::unordered_map<uintptr_t, int> stack_lines_;
 	std::vector<Event> heap_;
 	uint64_t sequence_ = 0, random_ = 0;
@@ -287,7 +287,7 @@ private:
 			return stack_line(p);
 		return static_cast<int>(offset / LINE_BYTES);
 	}
-	/* A waiter may lie on its thread's stack. */
+	/* The line of an object on a thread's stack, such as a mutex's waiter. */
 	int stack_line(const volatile void *p)
 	{
 		uintptr_t key = reinterpret_cast<uintptr_t>(p) / LINE_BYTES;
@@ -379,7 +379,7 @@ Engine *engine;
 
 /* ---- Fibers ------------------------------------------------------------------------------- */
 
-/* Stacks live as long as the program: a run that was cut leaves its fibers where they are. */
+/* Stacks are never freed: a run that was cut leaves its fibers on them. */
 struct KeptStack {
 	void deallocate(context::stack_context &) {}
 };
@@ -400,7 +400,7 @@ char *stack_of(size_t thread)
 	return stacks[thread];
 }
 
-/* Back to the loop over the events, until this thread is run again. */
+/* Switches to the event loop; returns when this thread is resumed. */
 void Engine::to_scheduler()
 {
 	Thread &thread = *current_;
@@ -418,7 +418,7 @@ void Engine::run_thread(Thread &thread, Time time)
 	current_ = nullptr;
 }
 
-/* E1 */
+/* Processes the events that are due before the current thread's next access: E1. */
 void Engine::sync()
 {
 	if (!heap_.empty() && heap_.front().time <= current_->now) {
@@ -426,7 +426,7 @@ void Engine::sync()
 		to_scheduler();
 	}
 	if (processor().must_switch)
-		preempt(); /* it is resumed by an event, too */
+		preempt(); /* an event resumes it, so E1 still holds */
 }
 
 /* ---- Requests ----------------------------------------------------------------------------- */
@@ -477,7 +477,7 @@ size_t Engine::choose(const Line &line)
 	return best;
 }
 
-/* E2 */
+/* Begins to serve the next request of a line, if none is being served: E2. */
 void Engine::serve(int index, Time time)
 {
 	Line &line = line_at(index);
@@ -605,7 +605,7 @@ void Engine::arrive(const Event &event)
 		serve(event.line, time);
 		return;
 	}
-	/* The next request gets the line after the first access, and after the hold time. */
+	/* The next request gets the line after the first access and the hold time. */
 	bool is_new = line.owner != at.cache;
 	auto accessed = [&](Time end) {
 		line.hold = std::max(line.hold, end);
@@ -712,7 +712,7 @@ void Engine::dispatch(const Event &event)
 
 /* ---- Stores ------------------------------------------------------------------------------- */
 
-/* Performs stores from the front of the buffer up to one whose line must be requested. E4 */
+/* Performs the stores at the front of the buffer, up to one whose line has to be requested: E4. */
 void Engine::next_store(Processor &at, Time time)
 {
 	while (!at.stores.empty() && !at.stores.front().issued) {
@@ -743,7 +743,7 @@ void Engine::drain()
 	to_scheduler();
 }
 
-/* Looks for the value in this processor's store buffer; true if it is there. E4 */
+/* True if this processor's store buffer has the value: E4. A partial overlap drains the buffer. */
 bool Engine::forward(const volatile void *p, unsigned int size, uint64_t *value)
 {
 	const char *b = (const char *)const_cast<const void *>(p);
@@ -766,7 +766,7 @@ bool Engine::forward(const volatile void *p, unsigned int size, uint64_t *value)
 	return false;
 }
 
-/* An owned line that the sibling hardware thread used last takes a message to get here. */
+/* A line that the sibling hardware thread used last costs a message between the siblings. */
 void Engine::used(Line &line)
 {
 	if (owns(line, cache()) && line.last_used != current_->processor) {
@@ -801,10 +801,10 @@ void Engine::wake_watchers(Line &line, Time nap, Time monitor)
 	}
 	watchers.clear();
 	if (line.watchers.empty())
-		line.watchers.swap(watchers); /* keeps its memory */
+		line.watchers.swap(watchers); /* reuses the allocation */
 }
 
-/* Whether this load begins a round like the last one, whose lines have not changed since. */
+/* True if this load begins an iteration equal to the last one, and no line of it has changed. */
 bool Engine::polls_again(const volatile void *p, uint64_t value, const char *stack)
 {
 	const Poll &poll = current_->poll;
@@ -819,7 +819,7 @@ bool Engine::polls_again(const volatile void *p, uint64_t value, const char *sta
 	return !memcmp(poll.stack, stack, poll.bytes);
 }
 
-/* Notes a load that hit: the first load of a round with its stack, the others with their lines. */
+/* Records a load that hit: the first of an iteration with its stack, others with their lines. */
 void Engine::note_poll(const volatile void *p, uint64_t value, int line, const char *stack)
 {
 	Poll &poll = current_->poll;
@@ -858,7 +858,8 @@ void Engine::nap()
 	for (size_t i = 0; i < thread.poll.count; i++) {
 		std::vector<Watcher> &watchers = line_at(thread.poll.lines[i].line).watchers;
 
-		if (watchers.size() > 4 * threads_.size()) { /* most of them woke by another line */
+		if (watchers.size() >
+		    4 * threads_.size()) { /* most are stale: another line woke them */
 			watchers.erase(
 				std::remove_if(watchers.begin(), watchers.end(),
 					       [this](const Watcher &w) {
@@ -875,7 +876,7 @@ void Engine::nap()
 
 /* ---- The accesses ------------------------------------------------------------------------- */
 
-/* @stack: the lowest address of the stack in use, to recognise polling; null = do not. */
+/* @stack: the lowest address of the stack in use, to detect polling; null = no detection. */
 uint64_t Engine::load(const volatile void *p, unsigned int size, const char *stack)
 {
 	Thread &thread = *current_;
@@ -898,7 +899,7 @@ uint64_t Engine::load(const volatile void *p, unsigned int size, const char *sta
 		if (stack && run_.naps && polls_again(p, value, stack)) {
 			nap();
 			sync();
-			continue; /* woken: has it changed? */
+			continue; /* the line may have changed */
 		}
 		if (stack)
 			note_poll(p, value, index, stack);
@@ -1052,7 +1053,7 @@ uint32_t Engine::monitor(const volatile void *p, uint32_t old)
 	if (value != old)
 		return value;
 	sync();
-	if (!has(line, cache())) { /* lost meanwhile: an event is pending */
+	if (!has(line, cache())) { /* losing the line was the event that ends WFE */
 		thread.now += monitor_;
 		return value;
 	}
@@ -1105,10 +1106,7 @@ void Engine::work(double ns)
 
 /* ---- Scheduling --------------------------------------------------------------------------- */
 
-/*
- * The current thread enters this state and leaves its processor; returns when it is scheduled
- * again.
- */
+/* The current thread enters @state and leaves its processor; returns when it is scheduled again. */
 void Engine::give_up(State state)
 {
 	Thread &thread = *current_;
@@ -1144,7 +1142,7 @@ void Engine::start_thread(Processor &at, int id, Time time)
 		     at.slice);
 }
 
-/* Picks the ready thread that has run least; if this queue is empty, steals one from another. */
+/* Starts the ready thread that has run least; if this queue is empty, one of the longest queue. */
 void Engine::next_thread(Processor &at, Time time)
 {
 	Processor *from = &at;
@@ -1178,7 +1176,7 @@ void Engine::enqueue(Processor &at, int id, Time time)
 		     { at.current, at.id, Kind::READ }, at.slice);
 }
 
-/* A parked thread is woken. */
+/* Makes a parked thread ready, on an idle processor if there is one. */
 void Engine::ready(int id, Time time)
 {
 	Thread &thread = thread_at(id);
@@ -1250,7 +1248,7 @@ void Engine::yield()
 		give_up(State::READY);
 }
 
-/* Interrupts the processors that run; each has then emptied its store buffer. */
+/* As membarrier(): interrupts the running processors, and waits until store buffers are empty. */
 void Engine::barrier_all()
 {
 	bool others = false;
@@ -1320,7 +1318,7 @@ uint32_t Engine::unpark(const volatile void *word, uint32_t n)
 
 /* ---- A run -------------------------------------------------------------------------------- */
 
-/* Processor time, not wall time: load on the host must not cut a run short. */
+/* Processor time, not wall time: other load of the host must not cut a run. */
 double processor_seconds()
 {
 	timespec now;
@@ -1467,7 +1465,7 @@ void *allocate(size_t bytes, size_t alignment)
 	return p;
 }
 
-/* The nodes lie at the start: of 4095 threads, as indices have 15 bits. */
+/* The queue nodes of 1024 threads are at the start. */
 void reset_memory()
 {
 	shared_table = nullptr;
@@ -1492,8 +1490,8 @@ using sim::engine;
 extern "C" {
 
 /*
- * A thread's state is its stack and the registers that a call preserves: setjmp() stores these in
- * this frame, and alloca() returns the lowest address of it (E3).
+ * The state of a thread is its stack and its callee-saved registers. setjmp() stores these
+ * registers in this frame, and alloca() returns the lowest address of the frame (E3).
  */
 __attribute__((noinline)) uint64_t hf_sim_load(const volatile void *p, unsigned int size)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_SIM_JSON_HPP
 #define HF_SIM_JSON_HPP
-/* json - what the simulator writes for lab/report/report.py. */
+/* json - writes the simulator's results for lab/report/report.py. */
 #include <string>
 #include <vector>
 

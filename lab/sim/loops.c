@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * loops - the shipping headers, compiled for a simulated processor: once for each of SIM_X86_64 and
- * SIM_AARCH64. All that they define is static; what is not is renamed below.
+ * SIM_AARCH64. The headers' functions are static, and hf_sim_arch_<name> is the only symbol
+ * defined.
  */
 #include <stdint.h>
 
 #include "sim.h"
 
-/* Knobs, in place of constants: an assertion about them can't be evaluated. */
+/* Knobs replace constants, so static assertions about them can't be evaluated. */
 #include "holdfast/internal/compiler.h"
 #undef HF_STATIC_ASSERT
 #define HF_STATIC_ASSERT(cond, text) _Static_assert(1, text)
@@ -16,7 +17,7 @@
 #define HF_SPINLOCK_QUEUED_PATIENCE_NS hf_sim_knobs.patience_ns
 #define HF_DETAIL_LOCKREF_NOTE(retries, fallback) hf_sim_retries(retries, fallback)
 
-/* The lock half spins: with the mutex the table would be about parking. */
+/* The lock half spins: with the mutex the table would measure parking. */
 #define HF_LOCKREF_LOCK_HEADER "lockref/queued_lock.h"
 #define LAB_REFCOUNT_ASM_HEADER "sim_refcount_asm.h"
 
@@ -42,8 +43,8 @@ static void misuse(void)
 }
 
 /*
- * The knob `beside`: what a system call does besides, as open() and close() of one process's threads
- * do: each takes the lock of the table of files, for a short section.
+ * The knob `beside`: in open() and close() the threads of a process contend for one more lock, that
+ * of the file table, which each call holds for a short time.
  */
 enum { BESIDE = 512, TABLE_OF_FILES = 768 }; /* bytes from the object */
 
@@ -187,7 +188,7 @@ static bool lock_check(const void *object, uint64_t operations)
 
 /* ---- The message benchmark ---------------------------------------------------------------- */
 
-/* Two threads that swap a word to and fro; an operation is half of a round trip. */
+/* Two threads pass a word back and forth by compare-and-swap; an operation is half a round trip. */
 static void message_body(void *object, double between, double work)
 {
 	uint32_t mine = hf_sim_thread() & 1;
@@ -212,7 +213,7 @@ static bool any_check(const void *object, uint64_t operations)
 
 /* ---- The list ----------------------------------------------------------------------------- */
 
-/* 1 if a name is what the short names stand for. */
+/* True for the row that is the product's own implementation. */
 #define IS_DEFAULT(is, name) (__builtin_strcmp(#name, HF_SIM_STRING(is)) == 0)
 #define HF_SIM_STRING(x) HF_SIM_STRING_(x)
 #define HF_SIM_STRING_(x) #x
@@ -247,7 +248,7 @@ static const struct hf_sim_variant variants[] = {
 	{ "message", "message", false, false, zero_init, message_body, any_check },
 };
 
-/* The constants again, as constants.h has them. */
+/* Undoes sim_knobs.h, so that constants.h defines the constants again. */
 #undef HF_ARCH_X86_64_CONSTANTS_H
 #undef HF_ARCH_AARCH64_CONSTANTS_H
 #undef HF_ARCH_BACKOFF_MIN_NS
@@ -271,7 +272,7 @@ static const struct hf_sim_variant variants[] = {
 
 const struct hf_sim_arch HF_DETAIL_PASTE(hf_sim_arch_, SIM_NAME) = {
 	HF_SIM_STRING(SIM_NAME),
-	/* What is 0 here, defaults.c has. */
+	/* simulate() replaces the zeros by the values of defaults.c. */
 	{ HF_ARCH_WAIT_LOCK_SWAP, HF_ARCH_WAIT_COUNT_FEW, HF_ARCH_WAIT_COUNT_MANY,
 	  HF_ARCH_WAIT_FREE_LOCK, HF_ARCH_WAIT_MY_TURN, HF_ARCH_WAIT_MY_NODE, HF_ARCH_WAIT_QUEUE, 0,
 	  0, 0, 0, 0, HF_SIM_ALONE, 0 },

@@ -57,7 +57,7 @@ class File {
 public:
 	explicit File(const std::string &path) : path_(path) {}
 	Machine read();
-	/* Parameters that the machine's own file does not have. */
+	/* Reads the parameters that the machine does not have yet. */
 	void read_defaults(Machine *machine) const
 	{
 		for (auto &&[key, node] : parse()) {
@@ -145,23 +145,23 @@ Machine File::read()
 		const toml::table *table = node.as_table();
 
 		if (!table)
-			fail(name, "is no { value, source, kind }");
+			fail(name, "is not of the form { value, source, kind }");
 		if (name == "arch") {
 			m.arch = text(name, *table, "value", true);
 			m.arch_source = text(name, *table, "source", true);
 			(void)kind(name, *table);
 			if (m.arch != "x86_64" && m.arch != "aarch64")
-				fail(name, "x86_64 or aarch64");
+				fail(name, "must be x86_64 or aarch64");
 		} else if (name == "class") {
 			m.class_name = text(name, *table, "value", true);
 			m.class_source = text(name, *table, "source", true);
 			m.class_kind = kind(name, *table);
 			m.class_fitted_to = text(name, *table, "fitted_to", false);
 			if (m.class_name != "unknown" && !has(classes(), m.class_name))
-				fail(name,
-				     "fifo, random, nearest, sticky, nearest-held or unknown");
+				fail(name, "must be fifo, random, nearest, sticky, nearest-held or "
+					   "unknown");
 			if ((m.class_name == "unknown") != (m.class_kind == "guess"))
-				fail(name, "an unknown class is a guess, and a guess is unknown");
+				fail(name, "kind = \"guess\" goes with an unknown class only");
 		} else {
 			read_parameter(&m, name, *table);
 		}
@@ -194,7 +194,7 @@ Machine File::read()
 	if (m.processors() < 1 || m.caches() > 512)
 		fail("cores", "1 to 512 of them are simulated");
 	if (m.ghz <= 0 || m.hint_cycles <= 0)
-		fail("ghz, hint_cycles", "are above 0");
+		fail("ghz, hint_cycles", "must be above 0");
 	if (m.class_name != "unknown")
 		m = as_class(m, m.class_name);
 	return m;
@@ -207,7 +207,7 @@ Machine load_machine(const std::string &path)
 	return File(path).read();
 }
 
-/* HOLDFAST_LAB_MACHINES: tests use another folder. */
+/* Tests set HOLDFAST_LAB_MACHINES. */
 static std::string folder_of_machines()
 {
 	const char *other = getenv("HOLDFAST_LAB_MACHINES");
@@ -250,7 +250,7 @@ void set_parameter(Machine *machine, const std::string &name, double value)
 	}
 	SIM_NUMBERS(SET)
 #undef SET
-	throw std::runtime_error("no parameter '" + name + "'; machine files have them all");
+	throw std::runtime_error("no parameter '" + name + "'; machine files list all parameters");
 }
 
 Machine as_class(const Machine &machine, const std::string &class_name)
@@ -316,10 +316,7 @@ void calibrate(Machine *machine)
 		for (int round = 0; round < 8; round++) {
 			double printed = message_ns(*machine, 0, one.partner);
 
-			/*
-			 * The part of the time that does not scale with the parameter is assumed
-			 * constant.
-			 */
+			/* Assumes that the benchmark's result grows by as much as the parameter. */
 			*one.value = std::max(0.1, *one.value + (target - printed));
 			if (std::fabs(printed / target - 1) < 0.01)
 				break;

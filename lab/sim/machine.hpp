@@ -2,19 +2,19 @@
 #ifndef HF_SIM_MACHINE_HPP
 #define HF_SIM_MACHINE_HPP
 /*
- * machine - what the simulator knows of a processor: numbers, each with its source.
+ * machine - the simulator's parameters of a processor, each with its source.
  *
- * A machine file (machines/<name>.toml) has one line a parameter:
+ * A machine file (machines/<name>.toml) has one line for each parameter:
  *
  *   rmw_cycles = { value = 18, source = "...", kind = "published", fitted_to = "..." }
  *
  *   kind        measured    by `hf-lab classify` on such a machine
- *               published   by somebody else; the source says where
- *               fitted      chosen so that a published figure comes out; fitted_to names the figure
- *               guess       neither; the source says what speaks for it. `sweep = [...]` lists the
- *                           other values that are tried
+ *               published   elsewhere; the source names the publication
+ *               fitted      so that the simulation gives a published figure; fitted_to names it
+ *               guess       none of these; the source gives a reason. `sweep = [...]` lists other
+ *                           values to be tried
  *
- * A file without one of the parameters, or a parameter without value, source or kind, is refused.
+ * A file without one of the parameters, or a parameter without value, source or kind, is rejected.
  */
 #include <map>
 #include <string>
@@ -26,9 +26,7 @@ namespace sim
 /* Which of the requests that wait for a line is served next. */
 enum class Arbitration { FIFO, RANDOM, NEAREST };
 
-/*
- * X(field, file's name, meaning). The order is that of the files and of the report.
- */
+/* X(parameter, meaning), in the order of the files and of the report. */
 #define SIM_NUMBERS(X)                                                                             \
 	X(sockets, "sockets")                                                                      \
 	X(clusters, "clusters a socket")                                                           \
@@ -36,28 +34,28 @@ enum class Arbitration { FIFO, RANDOM, NEAREST };
 	X(smt, "hardware threads a core")                                                          \
 	X(ghz, "clock, GHz")                                                                       \
 	X(instruction_cycles, "other instructions around an access")                               \
-	X(l1_cycles, "a load or store of a line that is here")                                     \
-	X(rmw_cycles, "a compare-and-swap or an add, of a line that is here")                      \
-	X(swap_cycles, "an exchange of a line that is here")                                       \
-	X(release_cycles, "a store-release, beside a plain store")                                 \
+	X(l1_cycles, "a load or store that hits the first-level cache")                            \
+	X(rmw_cycles, "a compare-and-swap or an add that hits")                                    \
+	X(swap_cycles, "an exchange that hits")                                                    \
+	X(release_cycles, "a store-release takes this much more than a plain store")               \
 	X(hint_cycles, "the spin hint")                                                            \
 	X(transfer_smt_ns, "one message between two hardware threads of a core")                   \
 	X(transfer_cluster_ns, "one message between two cores of a cluster")                       \
 	X(transfer_socket_ns, "one message between two clusters")                                  \
 	X(transfer_far_ns, "one message between two sockets")                                      \
-	X(request_share, "part of a transfer that is the way of the request")                      \
-	X(jitter, "a transfer takes that part more or less")                                       \
+	X(request_share, "share of a transfer in which the request reaches the home")              \
+	X(jitter, "relative random deviation of a transfer, up or down")                           \
 	X(home_ns, "the home is busy with one read of a shared line")                              \
 	X(invalidate_ns, "each copy that must be invalidated")                                     \
-	X(hold_cycles, "where a line is held: an access t cycles after the last one finds it "     \
-		       "with probability e^(-t / this)")                                           \
-	X(nearest_share, "nearest first: part of the choices that take the nearest")               \
-	X(slip_ns, "one access in eight of a loop is late by this, in the mean")                   \
+	X(hold_cycles, "if the class holds lines: an access t cycles after the last one finds "    \
+		       "the line with probability e^(-t / this)")                                  \
+	X(nearest_share, "nearest first: share of the choices that take the nearest")              \
+	X(slip_ns, "mean delay of one read-modify-write in eight")                                 \
 	X(far_add, "1 = adds and exchanges are done at the home")                                  \
-	X(far_swap, "1 = a compare-and-swap too")                                                  \
-	X(far_ns, "each of them, at the home")                                                     \
-	X(llsc, "1 = read-modify-writes are a pair of load- and store-exclusive")                  \
-	X(llsc_exclusive, "1 = the load-exclusive fetches the line to be written")                 \
+	X(far_swap, "1 = compare-and-swaps too")                                                   \
+	X(far_ns, "one of them at the home")                                                       \
+	X(llsc, "1 = a read-modify-write is a load-exclusive and a store-exclusive")               \
+	X(llsc_exclusive, "1 = the load-exclusive fetches the line for writing")                   \
 	X(monitor_cycles, "from the event to the instruction after WFE")                           \
 	X(tso, "1 = a read-modify-write waits for all stores before it")                           \
 	X(slice_us, "time slice")                                                                  \
@@ -73,16 +71,16 @@ struct Parameter {
 
 struct Machine {
 	std::string name, title;
-	std::string arch; /* whose constants: x86_64 or aarch64 */
+	std::string arch; /* x86_64 or aarch64: selects the constants of the headers */
 	std::string arch_source;
-	std::string class_name; /* one of classes(), or `unknown`: swept */
+	std::string class_name; /* one of classes(), or `unknown`: all are tried */
 	std::string class_source, class_kind, class_fitted_to;
 	bool calibrate = false; /* the transfers are what a benchmark printed: see calibrate() */
 
-	/* As the file has them, but for --set. */
+	/* The file's values, changed by --set. */
 	std::map<std::string, Parameter> parameters;
 
-	/* What the engine works with; transfers calibrated. */
+	/* The values that the engine uses, with calibrated transfers. */
 #define SIM_FIELD(field, meaning) double field = 0;
 	SIM_NUMBERS(SIM_FIELD)
 #undef SIM_FIELD
@@ -99,46 +97,46 @@ struct Machine {
 };
 
 /*
- * The classes that a machine may be of, in the order of the tables: which request of a line's queue
- * is served next, and whether a line that has arrived is held for the next access.
+ * The classes of machines, in the order of the tables. A class says which request of a line's queue
+ * is served next, and whether a line that has arrived is held for some accesses.
  *
  *   fifo          the first one
- *   random        any
- *   nearest       the nearest to the line's owner
+ *   random        a random one
+ *   nearest       the one nearest to the line's owner
  *   sticky        the first one, after the line was held
- *   nearest-held  the nearest, after the line was held
+ *   nearest-held  the nearest one, after the line was held
  */
 const std::vector<std::string> &classes();
 
 /*
- * The classes that a machine is simulated as: its own; or, if that is not known, all that may be.
- * fifo is not among those of x86-64: it is 14 to 40 times off where x86-64 was measured
- * (docs/design/0021).
+ * The classes that a machine is simulated as: its own, or if that is unknown, each that its
+ * architecture may have. On x86-64 that excludes fifo, which is 14 to 40 times off where x86-64 was
+ * measured (docs/design/0021).
  */
 std::vector<std::string> classes_of(const Machine &file);
 
-/* Reads and checks a file; throws std::runtime_error that names the line and what is wrong. */
+/* Reads and checks a file; throws a std::runtime_error that names the line or parameter. */
 Machine load_machine(const std::string &path);
 
-/* Looks for a name in the folder of machine files; a name with a slash or .toml is a path. */
+/* The path of a machine file; a name with a slash or .toml is a path already. */
 std::string machine_path(const std::string &name);
 
-/* All machine files that come with the lab, by name. */
+/* The names of all machine files of the lab, sorted. */
 std::vector<std::string> machine_names();
 
 /* --set NAME=VALUE; throws if there is no such parameter. */
 void set_parameter(Machine *machine, const std::string &name, double value);
 
-/* The machine as one of a class; throws for an unknown class. */
+/* The machine with this class; throws for an unknown class. */
 Machine as_class(const Machine &machine, const std::string &class_name);
 
 /*
- * Transfers so that the simulated message benchmark prints what the machine file has: two threads
- * that swap one word to and fro, half of a round trip.
+ * Adjusts the transfers until the simulated message benchmark gives the machine file's values. In
+ * it two threads pass a word back and forth by compare-and-swap; it prints half of a round trip.
  */
 void calibrate(Machine *machine);
 
-/* What that benchmark prints between the hardware threads @a and @b. */
+/* The result of that benchmark between the hardware threads @a and @b. */
 double message_ns(const Machine &machine, int a, int b);
 
 } // namespace sim

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The archived machines' own rows, for `hf-lab simulate --validate`: docs/results/* -> measured.csv, in this folder.
+"""Write the archived machines' measured rows to measured.csv in this folder, for `hf-lab simulate --validate`.
 
-measured.py            is measured.csv what the archive has?
+measured.py            check that measured.csv agrees with docs/results
 measured.py --update   write it
 
-Two processors are where the model is weakest, and the headers that were measured may be older than those that are
-simulated: so these rows are shown, without a tolerance. An archived machine without a machine file is named.
+The rows are shown without a tolerance, because the model is weakest with two processors, and the headers that were
+measured may be older than those that are simulated. Names the archived machines without a machine file.
 """
 
 import argparse
@@ -23,7 +23,7 @@ ARCHIVE = HERE.parent.parent / "docs" / "results"
 MEASURED = HERE / "measured.csv"
 FIELDS = ("table", "source", "machine", "row", "column", "value", "unit", "note")
 
-# The processor's name in the results -> its machine file.
+# From the processor's name in the results to its machine file.
 MACHINES = {
     "AMD EPYC, family 26 model 2": "epyc-turin-2",
     "Intel(R) Xeon(R) Processor, family 6 model 207": "xeon-emerald-2",
@@ -43,13 +43,13 @@ def load(path):
 
 
 def section(case):
-    """'contended, 0.1/0.2 µs' -> ns in the section and between two, as the note says them; else ''."""
+    """The times of a case such as 'contended, 0.1/0.2 µs' as 'ns in the section/ns between two', or ''."""
     found = re.search(r", ([\d.]+)/([\d.]+) ", case)
     return "%.0f/%.0f" % tuple(1000 * float(x) for x in found.groups()) if found else ""
 
 
 def rows():
-    """The lines of the file, and the machines without one of theirs."""
+    """The lines of the file, and the archived machines without a machine file."""
     lines, unknown = [], []
     for path in sorted([*ARCHIVE.glob("*.json"), *ARCHIVE.glob("*.json.gz")]):
         results = load(path)
@@ -63,7 +63,7 @@ def rows():
                     continue
                 if not re.fullmatch(cases, row["case"]) or not row["checked"] or row["ns_per_op"] is None:
                     continue
-                # Spinlocks with more threads than processors burn whole time slices, and a lock for each thread is none.
+                # Oversubscribed spinlocks waste whole time slices, and NC rows have no contention.
                 if "NC" in row["case"] or (table != "mutex" and row["threads"] > 2):
                     continue
                 lines.append((table, "docs/results/" + path.name, machine, variants[row["variant"]], row["threads"],
@@ -81,11 +81,11 @@ def main():
     writer.writerow(FIELDS)
     writer.writerows(lines)
     for name in unknown:
-        print("SKIPPED %s: no machine file in lab/sim/machines is named for it in lab/sim/measured.py" % name)
+        print("SKIPPED %s: lab/sim/measured.py names no machine file for it" % name)
     if args.update:
         MEASURED.write_text(text.getvalue(), encoding="utf-8")
     elif MEASURED.read_text(encoding="utf-8") != text.getvalue():
-        sys.exit("%s is not what the archive has: lab/sim/measured.py --update writes it" % MEASURED.name)
+        sys.exit("%s differs from docs/results: lab/sim/measured.py --update writes it again" % MEASURED.name)
     print("%s: %d rows" % (MEASURED.name, len(lines)))
 
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mutex_loops - mutex.h and src/mutex/mutex.c, compiled for a simulated processor. Their functions have
- * the names of those in the library that the lab links: CMakeLists.txt makes all symbols of this file
- * local, but for SIM_ARCH_NAME.
+ * mutex_loops - mutex.h and src/mutex/mutex.c, compiled for a simulated processor. Their functions
+ * have the same names as in the library, which the lab links too: so CMakeLists.txt makes all
+ * symbols of this file local except SIM_ARCH_NAME.
  */
 #include "sim.h"
 
@@ -12,7 +12,7 @@
 #define SIM_ARCH_NAME hf_sim_mutex_x86_64
 #endif
 
-/* Thread-local in the library; of the simulated thread here. */
+/* Thread-local in the library; here they belong to the simulated thread. */
 #define HF_MUTEX_UNLOCKS (*(uint32_t *)(void *)hf_sim_local(0))
 #define HF_MUTEX_TURN (*(uint64_t *)(void *)hf_sim_local(2))
 #define HF_MUTEX_SEEN (*(uint64_t *)(void *)hf_sim_local(4))
@@ -20,7 +20,7 @@
 #include "../../src/mutex/mutex.c"
 
 #ifdef HF_DETAIL_PARKING_BUCKETS
-/* The table lies in simulated memory. */
+/* The table is in simulated memory. */
 #define HF_DETAIL_PARKING_IS_MODEL
 #include "../../src/parking/parking.c"
 

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The simulated tables of docs/design, from the commands that stand above them.
+"""Update or check the simulated tables of docs/design, each of which has its command above it.
 
-pages.py --hf-lab FILE --update    write the tables anew, some minutes
-         --hf-lab FILE --check     compare them as far as 28 threads, some seconds
+pages.py --hf-lab FILE --update    write the tables again; takes some minutes
+         --hf-lab FILE --check     compare their columns of up to 28 threads; takes some seconds
 
-A command is an indented block that begins with `hf-lab simulate --machine` and has --against. The tables below it, up
-to the next command, are what it prints: those with the headings `speed`, `fairness` and `longest wait, µs`; a page need
-not have all of them.
+A command is an indented block that begins with `hf-lab simulate --machine` and has --against. The tables between it and
+the next command are its output: those with the headings `speed`, `fairness` and `longest wait, µs`, or some of them.
 """
 
 import argparse
@@ -24,24 +23,24 @@ CHECKED = 28  # threads
 
 
 def cells(table):
-    """{(row, column): text} of a table, without its heading's name."""
+    """{(row, column): text} of a table."""
     lines = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in table.splitlines()]
     return {(line[0], column): cell for line in lines[2:] for column, cell in zip(lines[0][1:], line[1:])}
 
 
 def alike(a, b):
-    """Equal to 10 %: another compiler may round differently, which changes a run."""
+    """Equal within 10 %: another compiler may round differently, which changes a run."""
     x, y = ([float(n) for n in re.findall(r"\d+(?:\.\d+)?", text)] for text in (a, b))
     x, y = (n * 2 if len(n) == 1 else n for n in (x, y))
     return bool(x) and len(x) == len(y) and all(abs(p - q) <= 0.1 * max(p, q) + 0.02 for p, q in zip(x, y))
 
 
 def simulate(hf_lab, command, most):
-    """{heading: table} that the command prints, of up to so many threads."""
+    """{heading: table} that the command prints with at most so many threads."""
     words = shlex.split(re.sub(r"\\\n|\n(?= )", " ", command))[1:]
     at = words.index("--threads") + 1
     words[at] = ",".join(n for n in words[at].split(",") if int(n) <= most)
-    # A list of variants may be broken after a comma.
+    # A page may break the list of variants after a comma.
     at = words.index("--variants") + 1 if "--variants" in words else 0
     words[at] = re.sub(r",\s+", ",", words[at])
     done = subprocess.run([hf_lab, *words], capture_output=True, text=True, check=False)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What the lab simulates for its page and its advice.
+"""Run the simulations that the lab's page and its advice show.
 
-ranges.py --hf-lab FILE --out FOLDER    run all of it: FOLDER/*.json, for lab/report/report.py
-                        --update        and write what the report cites: ranges.csv, in this folder
-ranges.py --hf-lab FILE --check         run a small part again, and compare it with ranges.csv
+ranges.py --hf-lab FILE --out FOLDER    run all, and write FOLDER/*.json for lab/report/report.py
+                        --update        also write ranges.csv in this folder, which the report cites
+ranges.py --hf-lab FILE --check         run a small part, and compare it with ranges.csv
 """
 
 import argparse
@@ -22,22 +22,22 @@ RANGES = HERE / "ranges.csv"
 TABLES = ("lockref", "refcount", "rcuref", "spinlock", "mutex")
 THREADS = (8, 28, 64)
 WORK = (300, 2000)
-BETWEEN = {"lockref": 30, "refcount": 30, "rcuref": 30}  # ns inside of a pair: no program puts at once what it got
+BETWEEN = {"lockref": 30, "refcount": 30, "rcuref": 30}  # ns within a pair: programs do not put immediately after a get
 
-# A machine for each processor whose constants there are. The second is more of the cores of a known one.
+# A machine for each architecture that has constants. The second is Graviton3 with more cores.
 MACHINES = {"x86_64": ("milan-2x64",), "aarch64": ("graviton3", "--set", "cores=256")}
 
-# What is compared with; else it is the default of the header.
+# Speeds are relative to this variant, or else to the product's own.
 BASES = {"rcuref": "inc_not_zero"}
 
-# So many events a run: no limit of time, so that every host cuts the same runs.
+# The limit of a run in events, not in time, so that every host cuts the same runs.
 EVENTS = 500000
 FIELDS = ("arch", "machine", "table", "variant", "base", "work", "threads", "speed", "fairness", "ns_per_op", "cut")
 CHECKED = (8, 28)
 
 
 def simulate(hf_lab, arch, table, threads, folder, quiet=False):
-    """The rows of one table on one machine; leaves the file behind."""
+    """The rows of one table on one machine; they are also in @folder."""
     path = Path(folder, "%s-%s.json" % (arch, table))
     command = [hf_lab, "simulate", "--machine", *MACHINES[arch], "--table", table]
     command += ["--between", str(BETWEEN.get(table, 0))]
@@ -54,13 +54,13 @@ def simulate(hf_lab, arch, table, threads, folder, quiet=False):
 
 
 def text(values):
-    """'1.2..3.4', from the least to the most; two digits, since the model is no more exact."""
+    """'1.2..3.4', the minimum and maximum; with two digits, since the model is not more exact."""
     low, high = ("%.2g" % v if v < 100 else "%.0f" % v for v in (min(values), max(values)))
     return low if low == high else low + ".." + high
 
 
 def ranges(arch, table, rows):
-    """A line a variant and number of threads: over all classes and works."""
+    """A line for each variant and number of threads, with ranges over all classes and works."""
     key = lambda r: (r["class"], r["work_ns"], r["threads"])  # noqa: E731
     base = BASES.get(table) or next(r["variant"] for r in rows if r["default"])
     of_base = {key(r): r for r in rows if r["variant"] == base}
@@ -86,7 +86,7 @@ def numbers(cell):
 
 
 def alike(a, b):
-    """Equal to 10 %: another compiler may round differently, which changes a run."""
+    """Equal within 10 %: another compiler may round differently, which changes a run."""
     if any(a[f] != b[f] for f in FIELDS if f not in ("speed", "fairness", "ns_per_op")):
         return False
     for field in ("speed", "fairness", "ns_per_op"):
@@ -111,9 +111,9 @@ def check(hf_lab):
                 wrong += ["%s\n  now %s" % pair for pair in zip(some, want) if not alike(*pair)]
     if wrong:
         print("\n".join(map(str, wrong[:10])))
-        sys.exit("ranges.csv is stale: %d of its lines are not what is simulated now. `make simulation UPDATE=1` runs it"
-                 " all again" % len(wrong))
-    print("%s: %d lines; those of %s threads are what is simulated now"
+        sys.exit("ranges.csv is stale: the simulation now gives other values for %d of its lines. Write it again by"
+                 " `make simulation UPDATE=1`" % len(wrong))
+    print("%s: %d lines; the simulation gives the same values with %s threads"
           % (RANGES.name, len(have), " and ".join(map(str, CHECKED))))
 
 

@@ -2,9 +2,9 @@
 #ifndef HF_SIM_H
 #define HF_SIM_H
 /*
- * sim - the operations of the simulated processors, on which the backend's headers are built.
+ * sim - the operations of the simulated processors, which the headers of backend/ call.
  *
- * Context  a simulated thread (engine.hpp), but for hf_sim_knobs
+ * Context  a simulated thread (engine.hpp)
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,8 +20,9 @@ uint64_t hf_sim_load(const volatile void *p, unsigned int size);
 void hf_sim_store(volatile void *p, unsigned int size, uint64_t value, int release);
 
 /*
- * Returns the value before. @release: after the stores before it. CMPXCHG: @a is expected, @b is
- * stored, *ok says whether. ADD, SWAP: @a.
+ * Returns the old value. @release: waits for the stores before it. CMPXCHG: stores @b if the value
+ * is
+ * @a, and sets *ok. ADD, SWAP: adds or stores @a; @ok may be NULL.
  */
 uint64_t hf_sim_rmw(volatile void *p, unsigned int size, enum hf_sim_rmw kind, bool release,
 		    uint64_t a, uint64_t b, bool *ok);
@@ -29,7 +30,7 @@ void hf_sim_fence(void);
 void hf_sim_relax(void);
 void hf_sim_prefetch(const volatile void *p);
 
-/* Load-exclusive; if the word is @old, WFE. */
+/* Load-exclusive, and WFE if the word is @old; returns the value loaded. */
 uint32_t hf_sim_monitor(const volatile void *p, uint32_t old);
 
 uint32_t hf_sim_hints(uint32_t ns);
@@ -39,7 +40,7 @@ uint32_t hf_sim_node_get(void);
 void hf_sim_node_put(uint32_t index);
 void *hf_sim_node(uint32_t index);
 
-/* As hf_env_park() and so on. Return of park: 0 woken, 1 changed, 2 timed out. */
+/* As hf_env_park() and so on. hf_sim_park() returns 0 = woken, 1 = changed, 2 = timed out. */
 int hf_sim_park(const volatile void *word, uint32_t expected, uint64_t deadline);
 uint32_t hf_sim_unpark(const volatile void *word, uint32_t n);
 uint64_t hf_sim_now(void);
@@ -47,48 +48,45 @@ void hf_sim_yield(void);
 uint32_t hf_sim_processor(void);
 void hf_sim_barrier_all(void);
 
-/*
- * Memory that exists once per process, zeroed before each run. Call it in init() first, not in a
- * thread.
- */
+/* Memory that exists once per process and is zeroed before each run. init() must call it first. */
 void *hf_sim_table(size_t bytes);
 
 /* Thread-local words of a simulated thread, 0 at first. */
 int32_t *hf_sim_local(unsigned int index);
 
-/* For the loops: has the window ended; count one operation; do other work for so many ns. */
+/* For the loops: true after the end of the run; counts an operation; works for so many ns. */
 bool hf_sim_done(void);
 void hf_sim_op(void);
 void hf_sim_work(double ns);
-/* The simulated time in picoseconds; adds what a lock and an unlock took. */
+/* The simulated time in picoseconds; adds the times of a lock and an unlock to the statistics. */
 int64_t hf_sim_time(void);
 void hf_sim_spent(int64_t lock, int64_t unlock);
 void hf_sim_retries(uint32_t retries, bool fallback);
 
-/* The knob `beside`: no other lock, arm64's spinlock until Linux 4.18, or the one since. */
+/* The knob `beside`: no other lock, the spinlock of arm64 until Linux 4.18, or the one since. */
 enum hf_sim_beside { HF_SIM_ALONE, HF_SIM_TICKET, HF_SIM_MCS };
 
-/* Constants of arch/<cpu>/constants.h and of some headers that a run may change. */
+/* Constants of arch/<cpu>/constants.h and of other headers that a run can change. */
 struct hf_sim_knobs {
 	/* enum hf_wait_policy */
 	int lock_swap, count_few, count_many, free_lock, my_turn, my_node, queue;
 	uint32_t late_min_ns, late_max_ns; /* HF_WAIT_LATE */
 	uint32_t retries;                  /* HF_LOCKREF_RETRIES */
 	uint32_t passes, patience_ns;      /* of internal/spinlock_queued.h */
-	uint32_t beside; /* enum hf_sim_beside: a lock that each pair of a lockref takes twice */
-	uint32_t single; /* 1: of a count's pair, the get alone */
+	uint32_t beside; /* enum hf_sim_beside: another lock that a lockref's pair takes twice */
+	uint32_t single; /* 1 = only the get of a count's pair */
 };
 extern struct hf_sim_knobs hf_sim_knobs;
 
 /* One variant of a table: see loops.c. */
 struct hf_sim_variant {
 	const char *table, *name;
-	bool defaults; /* the one that the header ships */
-	bool is_lock;  /* between_ns is the critical section, with a store to a line of its own */
+	bool defaults; /* the product's own implementation */
+	bool is_lock;  /* an operation is lock, increment of a counter in another line, unlock */
 	void (*init)(void *object);
-	/* Loops until hf_sim_done(). @between: ns inside of the pair; @work: ns between pairs. */
+	/* Loops until hf_sim_done(). @between, @work: ns within a pair, and between two. */
 	void (*body)(void *object, double between, double work);
-	/* Is the object as it was after init()? @operations is how many pairs were done. */
+	/* True if the object is as it must be after so many pairs. */
 	bool (*check)(const void *object, uint64_t operations);
 };
 
@@ -100,10 +98,10 @@ struct hf_sim_arch {
 };
 extern const struct hf_sim_arch hf_sim_arch_x86_64, hf_sim_arch_aarch64;
 
-/* The mutex, which has sources of its own: mutex_loops.c. No knobs. */
+/* The mutex, whose sources are compiled in mutex_loops.c; it has no knobs. */
 extern const struct hf_sim_arch hf_sim_mutex_x86_64, hf_sim_mutex_aarch64;
 
-/* Those that no arch file has, as the headers have them (defaults.c); the others are 0. */
+/* The headers' values of the knobs that no arch file defines (defaults.c); the others are 0. */
 extern const struct hf_sim_knobs hf_sim_defaults;
 
 #define HF_SIM_OBJECT_BYTES 1024

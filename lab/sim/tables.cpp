@@ -76,7 +76,7 @@ static uint32_t number(const std::string &variant, const std::string &text)
 	return static_cast<uint32_t>(n);
 }
 
-/* Is this variant the shipped default, with its default constants? */
+/* True if this variant is the product's own implementation, with its default constants. */
 static bool is_default(const std::string &table, const std::string &variant)
 {
 	for (const struct hf_sim_arch *arch : { &hf_sim_arch_x86_64, &hf_sim_mutex_x86_64 }) {
@@ -101,7 +101,7 @@ static int policy(const std::string &variant, const std::string &name)
 	throw std::runtime_error("'" + variant + "': no wait policy '" + name + "'");
 }
 
-/* Sets the knobs from the words of the variant; returns its name without them. */
+/* Sets the knobs that the variant names; returns its name without them. */
 static std::string turn_knobs(const std::string &variant)
 {
 	std::istringstream words(variant);
@@ -154,7 +154,7 @@ static double window_of(const Case &one)
 		return one.window_ns;
 	double window = 150000 + one.threads * (30000 + 8 * (one.work_ns + one.between_ns));
 
-	/* A mutex is handed over in turns of up to a millisecond. */
+	/* A mutex may stay with a thread for a turn of up to a millisecond. */
 	return one.table == "mutex" ? std::max(window, 1e7) : window;
 }
 
@@ -187,7 +187,7 @@ Outcome simulate(const Case &one)
 	r.machine = &one.machine;
 	r.threads = one.threads;
 	r.window_ns = window_of(one);
-	/* Until each thread has failed often enough to take the lock, or has done one pair. */
+	/* Long enough for each thread to do a pair, or to retry until it falls back to the lock. */
 	r.warm_up_ns = std::max(r.window_ns / 4, one.threads * 25000.0);
 	r.seed = one.seed;
 	r.limit_s = one.limit_s;
@@ -227,7 +227,7 @@ Outcome simulate(const Case &one)
 namespace
 {
 
-/* Prints progress on stderr every ten seconds; nothing for shorter runs. */
+/* Prints the progress on stderr every ten seconds. */
 class Progress {
 public:
 	explicit Progress(size_t cases) : cases_(cases), begin_(now()), last_(begin_) {}
@@ -329,7 +329,7 @@ Machine prepare(const Machine &file, const std::string &class_name, const Settin
 	return machine;
 }
 
-/* This parameter has no effect on the requested runs. */
+/* True if this parameter has no effect on runs with so many threads. */
 static bool is_idle(const std::string &name, const Machine &machine, int most_threads)
 {
 	if (name == "switch_ns")
@@ -396,7 +396,7 @@ static Range range_of(const std::vector<const Outcome *> &outcomes, double Outco
 	return { values[values.size() / 2], values.front(), values.back() };
 }
 
-/* The runs of a row: each seed, and then each other machine. */
+/* The runs of a row: the first machine with each seed, then the other machines with seed 1. */
 static void add_cases(const Plan &plan, const std::vector<Machine> &machines, Row *row,
 		      std::vector<Case> *cases)
 {

@@ -2,8 +2,8 @@
 #ifndef HF_SIM_TABLES_HPP
 #define HF_SIM_TABLES_HPP
 /*
- * tables - one simulated run of a variant, and the rows of a table: a range over seeds and over the
- * values that a guess may have.
+ * tables - one simulated run of a variant; and the rows of a table, which are ranges over seeds and
+ * over the values of guessed parameters.
  */
 #include <string>
 #include <utility>
@@ -20,13 +20,13 @@ struct Case {
 	Machine machine; /* of one class, calibrated */
 	std::string table, variant;
 	int threads = 1;
-	double between_ns = 0; /* inside of the pair, or of the critical section */
+	double between_ns = 0; /* within a pair, or in the critical section */
 	double work_ns = 0;    /* between two pairs */
-	double window_ns = 0;  /* 0 = by the number of threads */
+	double window_ns = 0;  /* 0 = depends on the number of threads */
 	uint64_t seed = 1;
 	double limit_s = 60;
 	uint64_t event_limit = UINT64_MAX;
-	std::vector<int> processors; /* where the threads are; empty = cores first */
+	std::vector<int> processors; /* of each thread; empty = each on its own core first */
 	bool naps = true;            /* engine.hpp, E3 */
 };
 
@@ -34,48 +34,50 @@ struct Case {
 struct Outcome {
 	double ns_per_op; /* of the whole machine */
 	double fairness;
-	double retries;   /* failed compare-and-swaps for each that succeeded, of all words */
-	double fallbacks; /* lockref: the part of the operations that took the lock */
+	double retries;   /* failed compare-and-swaps of all words for each one that succeeded */
+	double fallbacks; /* lockref: the share of operations that took the lock */
 	double transfers, far_transfers; /* for each operation */
 	double longest_wait_ns;
-	double lock_ns, unlock_ns; /* of locks: what the operations took, of one thread */
+	double lock_ns, unlock_ns; /* of locks: time of each operation */
 	double preemptions, parks; /* for each operation */
 	uint64_t events, naps, operations;
-	bool cut;  /* a limit came first */
-	bool done; /* it was run at all */
+	bool cut;  /* a limit ended the run */
+	bool done; /* the run was done */
 };
 
 /*
- * Runs it. The variant is a name of the table, with what is different:
- *   bounded-15  wait=none|hint|backoff|late (all policies)  count=... (between two swaps of a count)
+ * Runs a case. Its variant is a name of the table, followed by knobs:
+ *   bounded-15  wait=none|hint|backoff|late (all policies)  count=... (between two swaps of a
+ *               count)
  *   passes=N  patience=N  late-min=N  late-max=N (wait.h's HF_WAIT_LATE)
  *   beside=ticket|mcs (another lock that each pair of a lockref takes twice)
- *   single (of a count's pair the get alone: a counter that only grows)
- * Throws std::runtime_error if a count is wrong, or there is no such variant.
+ *   single (only the get of a count's pair: a counter that only grows)
+ * Throws std::runtime_error if a count is wrong or the variant is unknown.
  */
 Outcome simulate(const Case &one);
 
 /* Runs all cases in @jobs processes; long runs print their progress on stderr. */
 std::vector<Outcome> simulate_all(const std::vector<Case> &cases, int jobs);
 
-/* What a table has if nothing else is asked for. */
+/* The variants of a table without --variants. */
 std::vector<std::string> default_variants(const std::string &table);
 const std::vector<std::string> &table_names();
 
-/* A machine of one class, with --set, calibrated. */
+/* The machine of one class, with the settings of --set, calibrated. */
 using Settings = std::vector<std::pair<std::string, double>>;
 Machine prepare(const Machine &file, const std::string &class_name, const Settings &settings);
 
 /*
- * That machine, and then the same with each other value of each parameter that has some, one at a
- * time; without those that change nothing for so many threads.
+ * That machine, then one machine for each other value of each parameter's `sweep`; without those
+ * that have no effect with at most so many threads.
  */
 std::vector<Machine> sweep(const Machine &prepared, int most_threads,
 			   const Settings &settings = {});
 
 /*
- * Where so many threads are: `cores`, each on a core of its own as far as there are cores, which is
- * the empty list; `siblings`, one core after the other; `sockets`, in turns on each socket.
+ * The processor of each thread. `cores`: each on its own core while there are enough, which is the
+ * empty list; `siblings`: all hardware threads of a core before the next core; `sockets`: on each
+ * in turn.
  */
 std::vector<int> placed(const Machine &machine, const std::string &how, int threads);
 
@@ -85,7 +87,7 @@ struct Range {
 
 struct Row {
 	std::string table, variant, class_name;
-	bool is_default = false; /* the one that the header ships */
+	bool is_default = false; /* the product's own implementation */
 	int threads;
 	double work_ns, between_ns;
 	Range ns_per_op, fairness, retries, fallbacks, transfers, longest_wait_ns;
@@ -102,7 +104,7 @@ struct Plan {
 	double window_ns = 0, limit_s = 60;
 	uint64_t event_limit = UINT64_MAX;
 	int seeds = 3, jobs = 2;
-	bool sweep = true; /* guesses too, one at a time */
+	bool sweep = true; /* also the other values of guessed parameters, one at a time */
 	Settings settings;
 };
 

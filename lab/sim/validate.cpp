@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* validate - the list of figures; each names its tolerance, and whether a parameter was fitted to it. */
+/* validate - see validate.hpp. */
 #include "validate.hpp"
 
 #include <cmath>
@@ -18,7 +18,7 @@ namespace sim
 namespace
 {
 
-/* The rows of a published.csv. */
+/* The rows of published.csv and files of its format. */
 class Published {
 public:
 	Published()
@@ -77,7 +77,7 @@ private:
 struct Spec {
 	Figure figure;
 	std::vector<Case> cases;
-	size_t machines = 1; /* with each other value of a parameter, too */
+	size_t machines = 1; /* one for each value of a parameter */
 	std::function<double(const Outcome *)> value;
 };
 
@@ -162,10 +162,10 @@ private:
 	}
 
 	/*
-	 * The class was fitted to the first figure; the work is a guess at the rest of open and close.
-	 * The published code retried without a delay, and its spinlock was first come, first served.
-	 * The speedups are of 28 threads (the report's number, where it names one) that open and
-	 * close, so that each pair takes the lock of the table of files twice.
+	 * The class was fitted to the first figure; `work` is a guess at the rest of open and
+	 * close. The published code retried without a delay, and its spinlock was first come, first
+	 * served. The speedups are of threads that open and close files, so that each pair takes
+	 * the lock of the file table twice; they are 28 unless the report names another number.
 	 */
 	void thunderx2()
 	{
@@ -198,17 +198,18 @@ private:
 		} list[] = {
 			{ "28 threads: bounded over unbounded", "bounded (100) over unbounded",
 			  "open-close speedup", "bounded", 28, 1.1, 1.9,
-			  "published of whole system calls, which have more in common than two "
-			  "locks; and how many threads it was is a guess" },
+			  "published for whole system calls, which contend for more than two "
+			  "locks; "
+			  "and the number of threads is a guess" },
 			{ "28 threads: locked over unbounded", "lockref disabled over enabled",
 			  "open-close speedup", "locked", 28, 1.1, 1.9,
-			  "published of whole system calls, which have more in common than two "
+			  "published for whole system calls, which contend for more than two "
 			  "locks" },
 			{ "224 threads: queued over unbounded",
 			  "queued spinlock over unbounded cmpxchg", "open-read-close speedup",
 			  "locked", 224, 6, 16,
-			  "the collapse is too deep where siblings share a core's requests: "
-			  "docs/design/0021. The order is right, the size is not" },
+			  "the collapse is too deep where siblings share a core's requests "
+			  "(docs/design/0021); the direction is right, the size is not" },
 		};
 
 		for (const auto &one : list)
@@ -228,7 +229,7 @@ private:
 			1e9 /
 			published_.get("lockref_fstat2", "with pause between retries", "1 threads")
 				.value;
-		const double between = 100; /* from the lookup to the put: a guess */
+		const double between = 100; /* a guess at the time from the lookup to the put */
 
 		Case one = base(m, "lockref", "bounded", 1, 100);
 		double pair = simulate(one).ns_per_op;
@@ -254,8 +255,9 @@ private:
 						   t),
 				    { role, missed ? 0.45 : 0.7, missed ? 0.7 : 1.3 }, { one },
 				    per_second,
-				    missed ? "two siblings on each core: the line stays with "
-					     "the core in fact, and leaves it here"
+				    missed ? "two siblings on each core: in fact the line stays "
+					     "with "
+					     "the core, but in the simulation it leaves"
 					   : "");
 			}
 		}
@@ -269,7 +271,7 @@ private:
 			    published_.get("lockref_open3", "without", t), { Role::SHOWN, 0, 0 },
 			    { one }, per_second, "open contends for more than the lockref");
 		}
-		/* "About 3 to 4; about double with siblings": the note of that row. */
+		/* The note of that row: about 3 to 4; about double with siblings. */
 		for (bool siblings : { false, true }) {
 			Published::Value value = published_.get("lockref", "unbounded cmpxchg",
 								"retries per success",
@@ -286,14 +288,16 @@ private:
 			    { Role::KNOWN_MISS, siblings ? 0.3 : 0.45, siblings ? 0.55 : 0.75 },
 			    { base(m, "lockref", "unbounded wait=hint", siblings ? 48 : 24, 400) },
 			    retries,
-			    siblings ? "siblings add a third here, and double them there: the rule "
-				       "about siblings is too simple (docs/design/0021)"
-				     : "with the hold that Cascade Lake's fstat needs, of an x86 "
-				       "processor that its source does not name");
+			    siblings
+				    ? "in the simulation siblings add a third, in fact they double "
+				      "it: the model of siblings is too simple (docs/design/0021)"
+				    : "hold_cycles was fitted to Cascade Lake's fstat, and the "
+				      "source "
+				      "does not name its x86 processor");
 		}
 	}
 
-	/* Each lock alone is an input: its barriers are in rmw_cycles, swap_cycles and release_cycles. */
+	/* A lock without contention is an input: rmw_cycles, swap_cycles and release_cycles. */
 	void a53()
 	{
 		const char *group = "Cortex-A53, lock and unlock";
@@ -325,10 +329,7 @@ private:
 			}
 		}
 	}
-	/*
-	 * In cycles: the increment of the shared word, and the loop around lock, increment and
-	 * unlock.
-	 */
+	/* Cycles of the increment of the shared word, and of the loop around lock and unlock. */
 	static constexpr double A53_SECTION = 4, A53_LOOP = 4;
 
 	void opteron()
@@ -351,7 +352,8 @@ private:
 		}
 	}
 
-	/* Fitted: the class, hold_cycles to the adds by 2 threads, home_ns to the ticket lock's growth. */
+	/* Fitted: class and hold_cycles to the adds by 2 threads, home_ns to the ticket lock's
+	 * growth. */
 	void graviton2()
 	{
 		Machine m =
@@ -385,8 +387,9 @@ private:
 				    { role, one.low, one.high },
 				    { base(m, one.sim_table, one.variant, threads, 400) },
 				    ns_per_op,
-				    "a load between two swaps costs more there: the line is shared "
-				    "first, and then wanted alone");
+				    "a load between two swaps costs more in fact: it fetches the "
+				    "line "
+				    "shared, and the swap then needs it exclusive");
 			}
 		}
 	}
@@ -400,9 +403,10 @@ private:
 		add("112 CPUs", "inc_not_zero: retries an operation", "retries", value,
 		    { Role::KNOWN_MISS, 0.05, 0.3 },
 		    { base(m, "rcuref", "inc_not_zero wait=none", 112, 400) }, retries,
-		    "the class fitted to another machine's fstat lets a line stay for a retry, and "
-		    "this machine, which its source does not name, does not; siblings add to it: "
-		    "docs/design/0021. As class random it is the next row");
+		    "the class, fitted to another machine's fstat, holds a line for a retry, and "
+		    "this "
+		    "machine, which its source does not name, does not; siblings add to the error "
+		    "(docs/design/0021). The next row is of class random");
 		m = prepare(load_machine(machine_path("cascadelake-2x24")), "random",
 			    { { "cores", 28 } });
 		add("112 CPUs", "the same, as class random", "retries", value,
@@ -411,8 +415,9 @@ private:
 	}
 
 	/*
-	 * One counter, an atomic increment by each thread: nothing was fitted to these. The first machine
-	 * is Skylake's: the mesh of Cascade Lake, with more sockets. A pair of `unchecked` is two of them.
+	 * Each thread increments one counter. Nothing was fitted to the first machine, a Skylake:
+	 * it has the mesh of Cascade Lake, and more sockets. A pair of `unchecked` is two
+	 * increments.
 	 */
 	void increments()
 	{
@@ -431,8 +436,8 @@ private:
 			    { base(m, "refcount", "unchecked", threads, 100) }, ns_per_op);
 		}
 		/*
-		 * An EPYC of one socket, whose guests number siblings one after the other. Of the plain
-		 * classes none fits (64 threads: sticky +195 %, nearest +133 %); it is both.
+		 * An EPYC of one socket; its guest numbers siblings one after the other. Neither
+		 * sticky (+195 % with 64 threads) nor nearest (+133 %) fits, but both together do.
 		 */
 		const Settings one_socket = { { "sockets", 1 },
 					      { "clusters", 10 },
@@ -457,15 +462,15 @@ private:
 			add("EPYC guest, atomic increments", t + " (nearest first, and held)",
 			    "ns a pair", value, { role, missed ? 1.2 : 0.65, missed ? 1.9 : 1.35 },
 			    { one }, ns_per_op,
-			    missed ? "within one or two complexes the line stays where it is for "
-				     "longer than the rest of the curve has it; the class was "
-				     "chosen by "
-				     "64 threads, and the transfers are of an older EPYC"
+			    missed ? "within one or two complexes the line is held for longer than "
+				     "in the rest of the curve; the class was fitted to 64 "
+				     "threads, "
+				     "and the transfers are of an older EPYC"
 				   : "");
 		}
 	}
 
-	/* The lab's own results: two threads are where the model is weakest. */
+	/* The lab's own results with two processors, for which the model is weakest. */
 	void two_processors()
 	{
 		const Published measured(HF_SIM_MEASURED);
@@ -487,7 +492,7 @@ private:
 				    (threads == 1 ? " thread" : " threads") +
 				    (f[7].empty() ? "" : ", " + f[7] + " ns of work"),
 			    "ns", { std::stod(f[5]), f[1] }, { Role::SHOWN, 0, 0 }, { one },
-			    ns_per_op, "two threads are where the model is weakest");
+			    ns_per_op, "the model is weakest with two threads");
 		}
 	}
 	static std::string date_of(const std::string &file)
@@ -506,7 +511,8 @@ std::vector<Figure> figures(int jobs, bool sweeps)
 	std::vector<Case> cases;
 	std::vector<Figure> done;
 
-	/* First with the values of the machine file, then with each other value of a parameter. */
+	/* The first machine has its file's values, each other one a different value of a
+	 * parameter. */
 	for (Spec &spec : list.specs) {
 		std::vector<Machine> machines = { spec.cases[0].machine };
 
@@ -567,9 +573,9 @@ int validate(const std::string &json, int jobs, bool sweeps)
 	int outside = 0;
 
 	printf("SIMULATED against published. o: a parameter was fitted to it; *: held out; x: "
-	       "known to "
-	       "be wrong; -: shown only\nThe error, and from where to where it goes with the other "
-	       "values of the machine's parameters.\n");
+	       "known "
+	       "to be\nwrong; -: shown only. The error, and its range over other values of the "
+	       "machine's parameters.\n");
 	for (const Figure &f : list) {
 		const char *mark = f.role == Role::CALIBRATION  ? "o"
 				   : f.role == Role::HELD_OUT   ? "*"

@@ -2,14 +2,14 @@
 #ifndef HF_SIM_VALIDATE_HPP
 #define HF_SIM_VALIDATE_HPP
 /*
- * validate - published figures, and what the simulator makes of them.
+ * validate - compares simulated figures with published ones.
  *
- * A figure is one of
- *   calibration  a parameter was fitted to it; shown, hollow, and held to its tolerance
- *   held out     nothing was fitted to it; held to its tolerance
- *   known miss   the simulator is known to be wrong about it, by about so much: held to that, so
- *                that a change of the model that repairs it, or makes it worse, is noticed
- *   shown        without a tolerance
+ * The role of a figure is one of
+ *   calibration  a parameter was fitted to it; it must be within its tolerance
+ *   held out     nothing was fitted to it; it must be within its tolerance
+ *   known miss   the simulator is known to be wrong about it; its error must be within given
+ *                bounds, so that a change of the model that repairs it or makes it worse is noticed
+ *   shown        it has no tolerance
  */
 #include <string>
 #include <vector>
@@ -23,15 +23,15 @@ struct Figure {
 	std::string group, what, unit, source;
 	Role role;
 	double published, simulated;
-	double low, high;           /* what simulated / published may be */
-	std::string why;            /* of a known miss */
-	double least = 0, most = 0; /* over the other values of parameters */
+	double low, high;           /* bounds of simulated / published */
+	std::string why;            /* reason of a known miss */
+	double least = 0, most = 0; /* range of @simulated over the values of parameters */
 
 	double ratio() const { return simulated / published; }
 	bool ok() const { return role == Role::SHOWN || (ratio() >= low && ratio() <= high); }
 };
 
-/* All figures, with seed 1. @sweeps: those with a tolerance also with each parameter's other values. */
+/* All figures, with seed 1. @sweeps: all but `shown` ones also with other values of parameters. */
 std::vector<Figure> figures(int jobs, bool sweeps);
 
 } // namespace sim

@@ -2,9 +2,9 @@
 #ifndef LAB_VARIANTS_COUNTS_H
 #define LAB_VARIANTS_COUNTS_H
 /*
- * counts - the refcounts and lockrefs that the lab measures, Holdfast's own among them.
+ * counts - lists the refcounts and lockrefs that the lab measures, including Holdfast's own.
  *
- *   X(name, functions)   the name of the rows; what the names of its functions begin with
+ *   X(name, functions)   the name of the rows; the prefix of the functions
  */
 #include "lockref/locked.h"
 #include "lockref/unbounded.h"

@@ -2,14 +2,15 @@
 #ifndef LAB_VARIANTS_IN_PLACE_H
 #define LAB_VARIANTS_IN_PLACE_H
 /*
- * in_place - a variant in the place of Holdfast's own implementation, for code that calls the
- * public names: tmpfs, the battery. Included before everything else (-include), by the lab only:
+ * in_place - replaces Holdfast's implementation by a variant in code that calls the public names,
+ * such as tmpfs and the conformance tests. Targets of the lab and of the variants' tests include it
+ * before everything else (-include), with one of
  *
  *   -DLAB_REFCOUNT_asm, _cmpxchg, _unchecked
  *   -DLAB_LOCKREF_unbounded, _locked
  *
- * The public names become macros, after the headers that define them have been read. A function
- * that a variant does not have stays Holdfast's own.
+ * It reads the header that defines the public names, then makes them macros for the variant's
+ * functions. A function that the variant does not have stays Holdfast's.
  */
 #if defined(LAB_REFCOUNT_asm)
 #include "refcount/asm.h"

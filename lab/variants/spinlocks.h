@@ -2,9 +2,9 @@
 #ifndef LAB_VARIANTS_SPINLOCKS_H
 #define LAB_VARIANTS_SPINLOCKS_H
 /*
- * spinlocks - the spinlocks that the lab measures beside Holdfast's own.
+ * spinlocks - lists the spinlocks that the lab measures beside Holdfast's own.
  *
- *   X(name, functions, initialiser, bytes)   the name of the rows; what the names of its functions begin with
+ *   X(name, functions, initialiser, bytes)   the name of the rows; the prefix of the functions
  */
 #include "spinlock/cas.h"
 #include "spinlock/cas_prefetch.h"

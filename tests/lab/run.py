@@ -627,7 +627,7 @@ class Archive(unittest.TestCase):
                 (["compare", good], "takes two files"),
                 (["compare", good, good, "--json", "x"], "no option"),
                 (["compare", good, "nowhere.json"], "can't read nowhere.json: No such file"),
-                (["compare", good, broken], "is no file that hf-lab wrote"),
+                (["compare", good, broken], "is not a result file of hf-lab"),
                 (["compare", good, self.file("b.json", {"b": 1})], "no row is in both"),
                 (["compare", good, self.file("9.json", {"a": 1}, schema=99)], "has schema 99"),
                 (["compare", good, self.file("0.json", {})], "has no rows"),

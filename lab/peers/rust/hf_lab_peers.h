@@ -2,14 +2,14 @@
 #ifndef HF_LAB_PEERS_H
 #define HF_LAB_PEERS_H
 /*
- * hf_lab_peers - Rust's own mutex and condition variable and those of parking_lot, for C++.
+ * hf_lab_peers - the mutex and condition variable of Rust's std and those of parking_lot, for C++.
  *
- * A Rust program inlines the first step of lock and unlock; here each is a call, as it is for
- * pthread_mutex. A guard stands in a variable of the locking function, as in Rust: lock() and
+ * A Rust program inlines the fast paths of lock and unlock; here each is a call, as with
+ * pthread_mutex. As in Rust, the guard is a local variable of the locking function: lock() and
  * wait() write it, unlock() consumes it.
  */
 
-/* Large enough for each of the two; lib.rs asserts it. */
+/* Large enough for both libraries; lib.rs asserts it. */
 struct hf_lab_rust_object {
 	alignas(8) char bytes[16];
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Rust's own mutex and condition variable and those of parking_lot, with the C ABI that
+//! The mutex and condition variable of std and those of parking_lot, with the C ABI that
 //! hf_lab_peers.h declares.
 
 use core::mem::{align_of, size_of};
@@ -11,8 +11,8 @@ const fn fits<T>() -> bool {
     size_of::<T>() <= 16 && align_of::<T>() <= 8
 }
 
-/// The functions for one library. The two closures are what differs: `std` returns results, for it
-/// knows of poisoned mutexes, and its wait takes the guard and gives it back.
+/// The functions for one library. The two closures are its lock and wait: those of `std` return a
+/// `Result`, because a mutex can be poisoned, and its wait takes the guard and returns it.
 macro_rules! abi {
     ($lib:path, $locked:expr, $waited:expr, $init:ident, $lock:ident, $unlock:ident,
      $cond_init:ident, $wait:ident, $signal:ident, $broadcast:ident) => {

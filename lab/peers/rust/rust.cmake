@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-# hf_lab_rust(<library> <version>): builds the Rust peers with whichever cargo can, offline from
-# Debian's crates: the one that comes first on the path, then the system's own, which may be older
-# or newer. Sets <library> to the static library and <version> to the compiler's, or both to "".
-# Cargo knows what is up to date, so each configuration may ask it.
+# hf_lab_rust(<library> <version>): builds the Rust peers offline from Debian's crates, with the first
+# cargo that can: the first one on the path, then the system's, which may be older or newer. Sets
+# <library> to the static library and <version> to the compiler's version, or both to "". It runs at
+# each configuration, since cargo rebuilds only what changed.
 function(hf_lab_rust library version)
 	set(${library} "" PARENT_SCOPE)
 	set(${version} "" PARENT_SCOPE)
@@ -22,7 +22,7 @@ function(hf_lab_rust library version)
 		cmake_path(GET cargo PARENT_PATH folder)
 		string(MD5 name ${cargo})
 		set(home ${crate}/${name})
-		# A crate of its own for each: the lock file is in a format of its cargo.
+		# Each cargo has its own copy of the crate, since formats of the lock file differ.
 		foreach(file Cargo.toml lib.rs config.toml)
 			configure_file(${source}/${file} ${home}/${file} COPYONLY)
 		endforeach()
@@ -40,6 +40,6 @@ function(hf_lab_rust library version)
 			set(${version} "${compiler}" PARENT_SCOPE)
 			return()
 		endif()
-		message(STATUS "${cargo} does not build the lab's Rust peers: ${home}/errors.txt says why")
+		message(STATUS "${cargo} can't build the lab's Rust peers: see ${home}/errors.txt")
 	endforeach()
 endfunction()

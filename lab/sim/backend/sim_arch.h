@@ -2,10 +2,11 @@
 #ifndef HF_SIM_ARCH_H
 #define HF_SIM_ARCH_H
 /*
- * sim_arch - a simulated processor: the constants of a real one, and instructions of the engine.
+ * sim_arch - arch.h for a simulated processor: the constants of a real one, instructions of the
+ * engine.
  *
  * The build defines SIM_AARCH64 or SIM_X86_64. The wait policies of constants.h become knobs that a
- * run may turn (sim_knobs.h); loops.c has the policies of the real processor as their defaults.
+ * run can set (sim_knobs.h); their defaults in loops.c are the policies of the real processor.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,7 +32,7 @@ HF_INLINE void hf_arch_prefetch_store(const void *p)
 	hf_sim_prefetch(p);
 }
 
-/* As arch/<cpu>/spin.h has them: WFE, or loads and hints. */
+/* As in arch/<cpu>/spin.h: WFE, or loads and hints. */
 #if defined(SIM_AARCH64)
 HF_INLINE uint32_t hf_sim_wait_change(uint32_t *p, uint32_t old)
 {

@@ -2,14 +2,14 @@
 #ifndef HF_SIM_ATOMIC_H
 #define HF_SIM_ATOMIC_H
 /*
- * sim_atomic - atomic.h, with simulated processors in place of the hardware.
+ * sim_atomic - atomic.h for simulated processors.
  *
- * Every access goes to the engine, which knows what it costs. Values have the layout that they have
- * in memory, so that parts of words are what they are (sim_atomic_partial.h). Little-endian.
+ * Every access goes to the engine, which computes its cost. Values have the same layout as in real
+ * memory, so that accesses to parts of a word work (sim_atomic_partial.h). Little-endian.
  *
- * What orders cost: a read-modify-write with release, and each one where the machine is TSO, waits
- * for the stores before it; a store with release takes release_cycles more; a fence empties the
- * store buffer. A load with acquire costs what a load costs: simulated loads are never out of order.
+ * The cost of orderings: a read-modify-write with release, and on a TSO machine each one, waits for
+ * the stores before it; a store with release takes release_cycles more; a fence empties the store
+ * buffer. A load with acquire costs no more than a plain one: simulated loads are in order.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -101,7 +101,7 @@ HF_INLINE void hf_atomic64_store_seq_cst(hf_atomic64_t *p, uint64_t n)
 	hf_sim_fence();
 }
 
-/* Loads are never early. */
+/* Nothing to do: simulated loads are in order. */
 HF_INLINE void hf_atomic32_fence_acquire(const hf_atomic32_t *p)
 {
 	(void)p;
@@ -117,7 +117,7 @@ HF_INLINE void hf_atomic_fence_seq_cst(void)
 	hf_sim_fence();
 }
 
-/* Of the compiler only; hf_env_barrier_all() of another thread is the other half. */
+/* A compiler barrier; it pairs with hf_env_barrier_all() in another thread. */
 HF_INLINE void hf_atomic_fence_light(void)
 {
 	__asm__ volatile("" ::: "memory");

@@ -2,10 +2,10 @@
 #ifndef HF_SIM_ATOMIC_PARTIAL_H
 #define HF_SIM_ATOMIC_PARTIAL_H
 /*
- * sim_atomic_partial - atomic_partial.h, with simulated processors: accesses of their real size.
+ * sim_atomic_partial - atomic_partial.h for simulated processors: accesses have their real size.
  *
- * A wider load that meets a narrower store in the store buffer waits until it has left it, as on
- * real processors.
+ * As on real processors, a load that is wider than a store in the store buffer waits until that
+ * store has left the buffer.
  */
 #include "sim_atomic.h"
 

@@ -5,7 +5,8 @@
  * sim_env - the environment of simulated threads: simulated time, preemption and parking.
  *
  * Slots    thread t has nodes 1 + t * 8 + n, in memory that lines are simulated for.
- * Parking  comparing the word and going to sleep are one step; waiters are woken first in, first out.
+ * Parking  comparing the word and going to sleep are one step; waiters are woken first in, first
+ *          out.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,7 +36,7 @@ HF_INLINE hf_node_t *hf_env_node(uint32_t index)
 	return (hf_node_t *)hf_sim_node(index);
 }
 
-/* A thread of a program can't hold off preemption. */
+/* As in user space, a thread can't disable preemption. */
 HF_INLINE void hf_env_preempt_disable(void)
 {
 }
@@ -85,7 +86,7 @@ HF_INLINE uint64_t hf_env_deadline(uint64_t nanoseconds)
 	return nanoseconds < UINT64_MAX - now ? now + nanoseconds : HF_ENV_FOREVER;
 }
 
-/* A full barrier in every thread: each processor's store buffer is emptied. */
+/* A full barrier in every thread: empties each processor's store buffer. */
 HF_INLINE bool hf_env_barrier_all(void)
 {
 	hf_sim_barrier_all();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sim_knobs - the policies of constants.h, and some times, as variables. No include guard. */
+/* sim_knobs - makes the policies of constants.h, and some times, variables. No include guard. */
 #undef HF_ARCH_WAIT_LOCK_SWAP
 #undef HF_ARCH_WAIT_COUNT_FEW
 #undef HF_ARCH_WAIT_COUNT_MANY

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_SIM_REFCOUNT_ASM_H
 #define HF_SIM_REFCOUNT_ASM_H
-/* sim_refcount_asm - the instructions of lab/variants/refcount/asm.h: one of the engine's, and flags. */
+/* sim_refcount_asm - the instructions of lab/variants/refcount/asm.h, on a simulated processor. */
 HF_INLINE bool hf_refcount_asm_add1(uint32_t *p, int32_t *old)
 {
 	*old = (int32_t)hf_sim_rmw(p, 4, HF_SIM_ADD, false, 1, 0, NULL);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The simulator: determinism, machine files, published figures. run.py HF-LAB
+"""Tests of the simulator: determinism, machine files, published figures. Usage: run.py HF-LAB
 
-Nothing here depends on how fast this machine is, but for the limits on processor time, which are far away.
+They do not depend on the speed of this machine, except for limits on processor time that are never near.
 """
 
 import gzip
@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 VENV = ROOT / "build" / "venv"
-if Path(sys.prefix) != VENV:  # lab/report reads the files that are written here
+if Path(sys.prefix) != VENV:  # ManyCore uses lab/report, which needs it
     subprocess.run(["make", "--no-print-directory", "--silent", "venv"], cwd=ROOT, stdout=subprocess.DEVNULL, check=True)
     os.execv(VENV / "bin" / "python", [str(VENV / "bin" / "python"), "-B", *sys.argv])
 
@@ -64,7 +64,7 @@ class Determinism(unittest.TestCase):
 
 
 class Hints(unittest.TestCase):
-    def test_a_policy_means_the_same_however_long_a_hint_takes(self):
+    def test_a_policy_waits_equally_long_whatever_a_hint_takes(self):
         """Waiting times are in nanoseconds, so they are the same with a PAUSE of 9 cycles and of 140."""
         for table, variants in (("lockref", "bounded"), ("spinlock", "queued,cas,ticket,mcs"), ("mutex", "mutex")):
             times = {}
@@ -91,7 +91,7 @@ class Retries(unittest.TestCase):
         self.assertTrue(line, done.stderr)
         return [float(x) for x in line[1].split(" | ")]
 
-    def test_the_number_of_processors_says_how_they_wait(self):
+    def test_the_number_of_processors_selects_the_wait_policy(self):
         for machine, few in (("cascadelake-2x24", "backoff"), ("graviton3", "late")):
             for cores, wait in ((8, few), (9, "late")):
                 size = [w for one in ("sockets=1", "clusters=1", "cores=%d" % cores, "smt=1") for w in ("--set", one)]
@@ -101,7 +101,7 @@ class Retries(unittest.TestCase):
                     is_it = variant in ("bounded", "bounded count=" + wait)
                     self.assertEqual(run == runs["bounded"], is_it, (machine, cores, runs))
 
-    def test_with_many_processors_as_fast_as_no_wait(self):
+    def test_with_many_processors_as_fast_as_without_waiting(self):
         for table, base in (("lockref", "bounded"), ("rcuref", "inc_not_zero")):
             none = base + (" count=none" if table == "lockref" else " wait=none")
             for speed in self.speeds("cascadelake-2x24", "nearest-held", "24,48,96", none, base, table):
@@ -113,10 +113,10 @@ class Retries(unittest.TestCase):
                 self.assertGreater(speed, 2, machine)
 
 
-class Asked(unittest.TestCase):
-    """Options, and their defaults."""
+class Options(unittest.TestCase):
+    """Options and their defaults."""
 
-    def test_where_threads_are(self):
+    def test_place(self):
         ns = {how: float(one_run("cascadelake-2x24", "refcount", "unchecked", 2, "--place", how)["ns/op"])
               for how in ("siblings", "cores", "sockets")}
         self.assertLess(1.5 * ns["siblings"], ns["cores"])
@@ -128,7 +128,7 @@ class Asked(unittest.TestCase):
             pair, single = (one_run("thunderx2", table, variant + word, 1) for word in ("", " single"))
             self.assertAlmostEqual(float(pair["ns/op"]) / float(single["ns/op"]), 2, delta=0.4, msg=variant)
 
-    def test_first_come_first_served_is_none_of_x86(self):
+    def test_x86_is_never_of_class_fifo(self):
         for machine, count in (("milan-2x64", 4), ("graviton3", 5)):
             done = simulate("--machine", machine, "--table", "rcuref", "--threads", 2, "--window-us", 20, "--seeds", 1,
                             "--no-sweep", "--variants", "rcuref")
@@ -139,8 +139,8 @@ class Asked(unittest.TestCase):
 
 
 class Model(unittest.TestCase):
-    def test_no_cliff(self):
-        """The time that a line is held is random, so that a small change of a parameter has a small effect."""
+    def test_small_changes_have_small_effects(self):
+        """The time for which a line is held is random, so no parameter has a threshold."""
         for name, values in (("instruction_cycles", (1.6, 1.8, 2, 2.2, 2.4)), ("ghz", (2.8, 2.9, 3, 3.1, 3.2)),
                              ("hold_cycles", (5, 5.5, 6, 6.5, 7))):
             ns = [float(one_run("cascadelake-2x24", "lockref", "bounded count=none", 24, "--between", 100, "--work", 200,
@@ -149,22 +149,22 @@ class Model(unittest.TestCase):
                 self.assertLess(max(a, b) / min(a, b), 1.2, (name, ns))
 
     def test_stores_come_before_a_swap_with_release(self):
-        """Without TSO. Otherwise a node would be initialised after its neighbour has written to it: a deadlock."""
+        """Also without TSO; otherwise a queue node could be initialised after its neighbour wrote to it: a deadlock."""
         run = one_run("thunderx2", "lockref", "locked count=none passes=0 beside=mcs", 224, "--work", 2000,
                       "--limit-events", 1000000)
         self.assertGreater(int(run["operations"]), 20)
 
-    def test_two_threads_are_not_in_step(self):
+    def test_wait_policies_differ_with_two_threads(self):
         runs = {one_run("milan-2x64", "lockref", "bounded count=" + wait, 2, "--class", "random")["events"]
                 for wait in ("none", "hint", "backoff")}
         self.assertEqual(len(runs), 3)
 
-    def test_polling_costs_the_more_the_more_poll(self):
+    def test_the_cost_of_polling_grows_with_the_threads(self):
         ns = [float(one_run("graviton3", "spinlock", "ticket wait=none", threads, "--class", "nearest-held", "--set",
                             "cores=16")["ns/op"]) for threads in (2, 16)]
         self.assertGreater(ns[1] / ns[0], 2.5)
 
-    def test_the_far_are_served_too(self):
+    def test_threads_of_the_far_socket_are_served_too(self):
         run = one_run("cascadelake-2x24", "refcount", "unchecked", 48)
         self.assertGreater(float(run["fairness"]), 0)
 
@@ -190,7 +190,7 @@ class Preemption(unittest.TestCase):
 
 
 class Limits(unittest.TestCase):
-    def test_what_is_cut_is_named(self):
+    def test_rows_with_a_cut_run_are_marked(self):
         done = simulate("--machine", "thunderx2", "--threads", 64, "--variants", "unbounded", "--window-us", 100000,
                         "--limit-s", 0.01, "--seeds", 1, "--no-sweep")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -205,7 +205,7 @@ class Limits(unittest.TestCase):
         run = one_run("thunderx2", "lockref", "unbounded", 28, "--limit-events", 50000)
         self.assertEqual(int(run["events"]), 50000)
 
-    def test_no_cell_is_a_number_that_is_none(self):
+    def test_no_cell_is_nan_or_infinite(self):
         for limit in (10, 20000):
             done = simulate("--machine", "thunderx2", "--threads", 64, "--variants", "bounded,unbounded", "--against",
                             "bounded", "--window-us", 100000, "--limit-events", limit, "--seeds", 1, "--no-sweep")
@@ -216,7 +216,7 @@ class Limits(unittest.TestCase):
                                                      "bounded,unbounded", "--against", "bounded", "--limit-events", 10,
                                                      "--seeds", 1, "--no-sweep").stdout)
 
-    def test_as_many_cores_as_the_help_says(self):
+    def test_the_largest_number_of_cores(self):
         most = int(re.search(r"1 to (\d+) simulated cores", simulate("--help").stdout)[1])
         for cores, status in ((most, 0), (most + 1, 2)):
             done = simulate("--machine", "graviton3", "--set", "cores=%d" % cores, "--class", "random", "--table",
@@ -224,7 +224,7 @@ class Limits(unittest.TestCase):
             self.assertEqual(done.returncode, status, done.stderr)
         self.assertIn("1 to %d" % most, done.stderr)
 
-    def test_words_that_mean_nothing(self):
+    def test_bad_arguments(self):
         for words, answer in ((("--machine", "none"), "none.toml"), (("--table", "x", "--machine", "thunderx2"), "no table"),
                               (("--machine", "thunderx2", "--class", "lifo"), "no class"),
                               (("--machine", "thunderx2", "--set", "x=1"), "no parameter"),
@@ -238,7 +238,7 @@ class Limits(unittest.TestCase):
 
 
 class Machines(unittest.TestCase):
-    """A number without a source is refused."""
+    """A number without a source is rejected."""
 
     def refused(self, old, new, answer):
         text = (MACHINES / "thunderx2.toml").read_text(encoding="utf-8")
@@ -250,7 +250,7 @@ class Machines(unittest.TestCase):
         self.assertEqual(done.returncode, 2, done.stdout)
         self.assertIn(answer, done.stderr)
 
-    def test_all_files_are_whole(self):
+    def test_all_files_are_complete(self):
         files = sorted(MACHINES.glob("*.toml"))
         self.assertGreaterEqual(len(files), 6)
         for path in files:
@@ -288,7 +288,7 @@ class Classify(unittest.TestCase):
 
 
 class ManyCore(unittest.TestCase):
-    def test_its_file_is_taken_and_a_broken_one_is_refused_in_words(self):
+    def test_the_report_reads_its_file_and_rejects_broken_ones(self):
         lab = SIM.parent
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run([sys.executable, "-B", lab / "many_core.py", "--hf-lab", LAB, "--out", folder,
@@ -338,7 +338,7 @@ class Published(unittest.TestCase):
 
 
 class Committed(unittest.TestCase):
-    """The generated files in the repository are what their commands write now."""
+    """The generated files in the repository are up to date."""
 
     def run_script(self, name, *words):
         done = subprocess.run([sys.executable, "-B", SIM / name, *words], capture_output=True, text=True, check=False,
@@ -346,15 +346,15 @@ class Committed(unittest.TestCase):
         print(done.stdout)
         return done
 
-    def test_the_tables_of_the_design_pages_are_not_stale(self):
+    def test_tables_of_design_pages(self):
         done = self.run_script("pages.py", "--hf-lab", LAB, "--check")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
-    def test_ranges_are_not_stale(self):
+    def test_ranges(self):
         done = self.run_script("ranges.py", "--hf-lab", LAB, "--check")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
-    def test_measured_rows_are_those_of_the_archive(self):
+    def test_measured_rows(self):
         done = self.run_script("measured.py")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 

@@ -5,14 +5,14 @@
  * locked - a lockref that always takes the lock.
  *
  * Use when / not when
- *   As the baseline, and where the object is contended nearly always. put_return never finds the
- *   lock held: it waits for it, so the holder of the lock may not call it.
+ *   As the baseline, and where the object is contended nearly always. put_return waits for the lock
+ *   instead of returning that it is held, so the holder of the lock must not call it.
  *
- * Type, state, orderings and all operations that are not here are those of holdfast/lockref.h.
+ * The type, state, orderings and all other operations are those of holdfast/lockref.h.
  */
 #include <holdfast/lockref.h>
 
-/* One more reference if the count is at least `least`; reported if that is misuse. */
+/* Takes a reference if the count is at least @least; reports misuse. */
 HF_SLOW bool hf_lockref_locked_get_from(hf_lockref_t *l, int32_t least)
 {
 	int32_t count;

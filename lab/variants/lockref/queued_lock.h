@@ -2,10 +2,10 @@
 #ifndef LAB_VARIANTS_LOCKREF_QUEUED_LOCK_H
 #define LAB_VARIANTS_LOCKREF_QUEUED_LOCK_H
 /*
- * queued_lock - the queued spinlock as the lock half of a lockref, also in user space.
+ * queued_lock - makes the queued spinlock the lock half of a lockref, also in user space.
  *
- * For -DHF_LOCKREF_LOCK_HEADER='"lockref/queued_lock.h"' (holdfast/lockref.h): the rows "spins" of
- * the lab's table `holder`, and the simulator.
+ * For -DHF_LOCKREF_LOCK_HEADER='"lockref/queued_lock.h"' (holdfast/lockref.h). The rows "spins" of
+ * the lab's table `holder` and the simulator use it.
  */
 #include "../spinlock/queued.h"
 

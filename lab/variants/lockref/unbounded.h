@@ -5,15 +5,15 @@
  * unbounded - a lockref that retries its compare-and-swap until it succeeds, or the lock is held.
  *
  * Use when / not when
- *   Not on an object that many cores use at once: the retries grow with the cores, about 25 for
- *   each success at 28 threads on one machine. Where the lab shows that few retries are needed.
+ *   Where the lab shows that few retries are needed. Not for an object that many cores use at once:
+ *   the retries grow with the cores, to about 25 for each success at 28 threads on one machine.
  *
- * Type, state, orderings and all operations that are not here are those of holdfast/lockref.h, and
- * its invariants hold but I4: there is no limit.
+ * The type, state, orderings and all other operations are those of holdfast/lockref.h. Its
+ * invariants hold except I4: there is no limit.
  */
 #include <holdfast/lockref.h>
 
-/* One more reference if the count is at least `least`; else as hf_detail_lockref_get_again(). */
+/* Takes a reference if the count is at least @least; the rest as hf_detail_lockref_get_again(). */
 HF_SLOW bool hf_lockref_unbounded_get_again(hf_lockref_t *l, int32_t least)
 {
 	hf_wait_t wait = HF_WAIT_INIT;
@@ -51,7 +51,8 @@ HF_SLOW bool hf_lockref_unbounded_get_again(hf_lockref_t *l, int32_t least)
 	return true;
 }
 
-/* The swaps of a put; returns the count now, -1 = nothing was done. */
+/* Puts by compare-and-swap. Returns the new count, or -1 if the lock is held or the count <=
+ * @keep. */
 HF_INLINE int32_t hf_lockref_unbounded_put_swaps(hf_lockref_t *l, int32_t keep)
 {
 	hf_wait_t wait = HF_WAIT_INIT;

@@ -37,7 +37,7 @@ HAS(avx512f, HF_DETAIL_CPU_AVX512F)
 HAS(avx512vl, HF_DETAIL_CPU_AVX512VL)
 #endif
 
-/* ---- what there is ------------------------------------------------------------------------ */
+/* ---- lists -------------------------------------------------------------------------------- */
 
 static const struct hf_variant_clear clears[] = {
 	{ "generic", hf_detail_clear_generic, always },
@@ -116,7 +116,7 @@ static const char default_name[] = "default";
 static const char *clear_name = default_name, *copy_name = default_name,
 		  *memory_name = default_name;
 
-/* No C library: bare metal has none. */
+/* strncmp() == 0, which bare metal does not have. */
 static bool same_name(const char *a, const char *b, size_t most)
 {
 	for (size_t i = 0; i < most; i++) {
@@ -128,7 +128,7 @@ static bool same_name(const char *a, const char *b, size_t most)
 	return true;
 }
 
-/* "vector" is the widest that is legal here: the last of the list, for it is in that order. */
+/* "vector" stands for the widest one that is legal here: the last match, since widths ascend. */
 static bool matches(const char *wanted, const char *name)
 {
 	return same_name(wanted, name, SIZE_MAX) ||
@@ -229,7 +229,7 @@ const char *hf_variant_memory_chosen(void)
 }
 
 #if __STDC_HOSTED__
-/* Behind the library's own choice: its constructor has a priority. */
+/* Runs after the library's own choice, whose constructor has a priority. */
 __attribute__((constructor)) static void force(void)
 {
 	const char *clear = getenv("HOLDFAST_CLEAR"), *copy = getenv("HOLDFAST_COPY");

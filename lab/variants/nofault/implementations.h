@@ -2,12 +2,14 @@
 #ifndef HF_LAB_VARIANTS_NOFAULT_H
 #define HF_LAB_VARIANTS_NOFAULT_H
 /*
- * implementations - all that clear, copy, fill, move, compare and find memory that may fault: what the
- * library chooses from in user space, what only a kernel chooses (src/nofault/arch/x86_64_words.h), and
- * the loops by vectors, which the library has with its small sizes by hand. For the lab and the tests,
- * which link the static library: the library itself has neither the lists nor a way to force one.
+ * implementations - lists all implementations of clear, copy, fill, move, compare and find for
+ * memory that may fault: those that the library chooses from in user space, those that only a
+ * kernel chooses (src/nofault/arch/x86_64_words.h), and the vector loops without the library's
+ * assembly for small sizes. For the lab and the tests, which link the static library: the library
+ * itself has neither the lists nor a way to force one.
  *
- * Where this is linked, HOLDFAST_CLEAR and HOLDFAST_COPY name what is used from the start.
+ * In a program with this file, the environment variables HOLDFAST_CLEAR and HOLDFAST_COPY name the
+ * implementation that is used from the start.
  */
 #include "holdfast/nofault.h"
 
@@ -23,7 +25,7 @@ struct hf_variant_copy {
 	bool (*is_legal)(void);
 };
 
-/* One of all: of `move` where the ranges overlap. */
+/* A set of them; @move is the function for ranges that overlap. */
 struct hf_variant_memory {
 	const char *name;
 	hf_fill_function_t fill;
@@ -41,14 +43,15 @@ const struct hf_variant_copy *hf_variant_copies(size_t *count);
 const struct hf_variant_memory *hf_variant_memories(size_t *count);
 
 /*
- * Uses this one from now on; NULL or "default": what suits this processor. Returns 0, -EINVAL (22): no
- * such name, or -ENOTSUP (95): this processor can't run it.
+ * Uses this implementation from now on; NULL or "default" is the library's choice for this
+ * processor. Returns 0, -EINVAL (22) for an unknown name, or -ENOTSUP (95) if this processor can't
+ * run it.
  */
 int hf_variant_clear_choose(const char *name);
 int hf_variant_copy_choose(const char *name);
 int hf_variant_memory_choose(const char *name);
 
-/* The name of what was chosen. */
+/* The name that was chosen last, or "default". */
 const char *hf_variant_clear_chosen(void);
 const char *hf_variant_copy_chosen(void);
 const char *hf_variant_memory_chosen(void);

@@ -2,8 +2,8 @@
 #ifndef HF_LAB_VARIANTS_VECTORS_H
 #define HF_LAB_VARIANTS_VECTORS_H
 /*
- * vectors - clear and copy by the library's loop of vectors (src/nofault/vector.h) for all sizes, without
- * its assembly for small ones and without what takes over at large ones.
+ * vectors - clear and copy by the library's vector loop (src/nofault/vector.h) for all sizes,
+ * without its assembly for small sizes and its repeated instruction for large ones.
  */
 size_t hf_detail_clear_vector_sse2(void *dst, size_t len);
 size_t hf_detail_copy_vector_sse2(void *dst, const void *src, size_t len);
@@ -18,7 +18,7 @@ typedef long long avx512_t __attribute__((vector_size(64), may_alias, aligned(1)
 typedef char sse_bytes_t __attribute__((vector_size(16)));
 typedef char avx_bytes_t __attribute__((vector_size(32)));
 
-/* What goes around the caches is not ordered like other stores. */
+/* Streaming stores are not ordered like other stores. */
 #define VECTOR_STREAM_END() __builtin_ia32_sfence()
 
 #define VECTOR sse_t

@@ -2,38 +2,39 @@
 #ifndef LAB_VARIANTS_REFCOUNT_ASM_H
 #define LAB_VARIANTS_REFCOUNT_ASM_H
 /*
- * asm - holdfast/refcount.h's inc, dec and dec_and_test with the flags of the instruction as the
- * test.
+ * asm - inc, dec and dec_and_test of holdfast/refcount.h in assembly, which test the flags that the
+ * instruction sets.
  *
  * Use when / not when
- *   To measure: on x86-64 inc and dec_and_test are as fast as the C ones with one thread, and inc
- *   is 2 to 4 instructions longer with newer compilers, dec_and_test one shorter. x86-64, AArch64
- *   and RISC-V of 64 bits; elsewhere, and under ThreadSanitizer, which reads no assembly, the same
- *   in C. A model checker or a simulator names its own three functions in LAB_REFCOUNT_ASM_HEADER:
- *   so what a model shows holds for the C around the instructions, not for the instructions.
+ *   Only to measure: on x86-64 inc and dec_and_test are as fast as the C ones with one thread. With
+ *   newer compilers inc is 2 to 4 instructions longer and dec_and_test one shorter. For x86-64,
+ *   AArch64 and 64-bit RISC-V; on other processors, and under ThreadSanitizer, which can't see
+ *   accesses by assembly, the same in C. A model checker or simulator defines the three functions
+ *   in its own header, LAB_REFCOUNT_ASM_HEADER: so a model proves the C around the instructions,
+ *   not the instructions.
  *
- * All other operations, the zones and invariants are those of holdfast/refcount.h; "misuse" below
+ * All other operations, the zones and invariants are those of holdfast/refcount.h. "Misuse" below
  * is a count that was, or now is, outside 1..INT32_MAX.
  */
 #include <holdfast/refcount.h>
 
-/* What became of a subtraction. */
+/* The result of a subtraction. */
 enum hf_refcount_asm_sub { HF_REFCOUNT_ASM_LIVE, HF_REFCOUNT_ASM_ZERO, HF_REFCOUNT_ASM_MISUSE };
 
 /*
  * Three functions for each processor:
  *   hf_refcount_asm_add1         *p += 1, relaxed. Returns true on misuse; *old is the count before
- *   hf_refcount_asm_sub1         *p -= 1, release. Returns true on misuse, which 0 is one of
- *   hf_refcount_asm_sub1_test    *p -= 1, release. ZERO: it is 0 now, and was 1
+ *   hf_refcount_asm_sub1         *p -= 1, release. Returns true on misuse, or if the count is now 0
+ *   hf_refcount_asm_sub1_test    *p -= 1, release. Returns ZERO if the count was 1 and is now 0
  */
 #if defined(LAB_REFCOUNT_ASM_HEADER)
 #include LAB_REFCOUNT_ASM_HEADER
 
 #elif defined(__x86_64__) && !HF_TSAN
 /*
- * SUB sets ZF for "now 0" and SF != OF ("less") for "the true result is below 0". No flag of INC
- * shows that the count was 0, so inc must fetch the old value (XADD); it then checks that the new
- * one is not negative (SF of the XADD itself) and that the old one was above 0.
+ * SUB sets ZF if the result is 0, and SF != OF ("less") if the exact result is below 0. No flag of
+ * INC tells that the count was 0, so inc must fetch the old value (XADD). It then checks that the
+ * new value is not negative (SF of the XADD itself) and that the old one was above 0.
  */
 HF_INLINE bool hf_refcount_asm_add1(uint32_t *p, int32_t *old)
 {
@@ -79,10 +80,10 @@ misuse:
 
 #elif defined(__aarch64__) && !HF_TSAN && defined(__GCC_ASM_FLAG_OUTPUTS__)
 /*
- * LSE's LDADD, or LDXR/STXR; then arithmetic that sets the flags, which are outputs with gcc from
- * 10 on and clang from 15 on. The exclusive pair computes the new value anyway: ADDS/SUBS there
- * costs nothing, and STXR and CBNZ leave the flags alone. LDADD returns only the old value, so the
- * sum is formed again.
+ * LSE's LDADD, or LDXR/STXR, then arithmetic that sets the flags; flags can be outputs since gcc 10
+ * and clang 15. The exclusive pair computes the new value anyway: ADDS/SUBS there costs nothing,
+ * and STXR and CBNZ do not change the flags. LDADD returns only the old value, so the sum is
+ * computed again.
  */
 HF_INLINE bool hf_refcount_asm_add1(uint32_t *p, int32_t *old)
 {
@@ -90,7 +91,7 @@ HF_INLINE bool hf_refcount_asm_add1(uint32_t *p, int32_t *old)
 	bool misuse;
 
 #if defined(__ARM_FEATURE_ATOMICS)
-	/* N of the last comparison: old is not above 0 (forced), or old + 1 overflows. */
+	/* N is set if the old value is not above 0 (#8 forces it), or if old + 1 overflows. */
 	__asm__ volatile("	ldadd	%w[one], %w[before], %[p]\n"
 			 "	cmp	%w[before], #0\n"
 			 "	ccmn	%w[before], #1, #8, gt\n"
@@ -100,7 +101,7 @@ HF_INLINE bool hf_refcount_asm_add1(uint32_t *p, int32_t *old)
 #else
 	uint32_t after, failed;
 
-	/* The new value is here already: 1 or less, and it was not above 0 or has overflowed. */
+	/* If the new value is 1 or less, the old one was not above 0, or the sum has overflowed. */
 	__asm__ volatile("1:	ldxr	%w[before], %[p]\n"
 			 "	add	%w[after], %w[before], #1\n"
 			 "	stxr	%w[failed], %w[after], %[p]\n"
@@ -172,16 +173,16 @@ HF_INLINE bool hf_refcount_asm_add1(uint32_t *p, int32_t *old)
 {
 #if defined(__riscv) && __riscv_xlen == 64
 	/*
-	 * There are no flags, and an addend must be in a register: the 1 that is added there is
-	 * also what the new value is compared with. The compiler would make it a second time.
+	 * There are no flags, and an addend must be in a register. The same register serves for the
+	 * comparison with 1, for which the compiler would load a second one.
 	 */
-	long one = 1; /* a whole register: no sign to extend */
+	long one = 1; /* a whole register, so that no sign extension is needed */
 	uint32_t after;
 
-	__asm__("" : "+r"(one)); /* the compiler no longer knows that this is 1 */
+	__asm__("" : "+r"(one)); /* hides from the compiler that this is 1 */
 	after = __atomic_fetch_add(p, (uint32_t)one, __ATOMIC_RELAXED) + (uint32_t)one;
 	*old = (int32_t)(after - 1);
-	/* 1 or less, and it was not above 0 or has overflowed. */
+	/* If the new value is 1 or less, the old one was not above 0, or the sum has overflowed. */
 	return HF_UNLIKELY((int32_t)after <= one);
 #else
 	*old = (int32_t)__atomic_fetch_add(p, 1, __ATOMIC_RELAXED);
@@ -238,7 +239,7 @@ HF_INLINE void hf_refcount_asm_dec(hf_refcount_t *r)
 		hf_detail_refcount_saturate_one(r, HF_REPORT_DEC_LEAK);
 }
 
-/* The others are the product's, under a name of their own for the lab's tables. */
+/* The product's, under a second name for the lab's tables. */
 HF_INLINE HF_MUST_CHECK bool hf_refcount_asm_inc_not_zero(hf_refcount_t *r)
 {
 	return hf_refcount_inc_not_zero(r);

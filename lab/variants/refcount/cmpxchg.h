@@ -6,10 +6,10 @@
  *
  * Use when / not when
  *   Where a bad value must never be visible, however briefly. Otherwise holdfast/refcount.h: a
- *   compare-and-swap loop costs more, and retries more the more threads there are.
+ *   compare-and-swap loop costs more, and its retries grow with the number of threads.
  *
- * What is not here (set, read, dec_if_one, the _old forms) are the functions of
- * holdfast/refcount.h. The table of misuse and the orderings are the same.
+ * The other operations (set, read, dec_if_one, the _old forms) are those of holdfast/refcount.h.
+ * The table of misuse and the orderings are the same.
  *
  * State      Each transition goes straight to its result:
  *
@@ -26,13 +26,13 @@
  */
 #include <holdfast/refcount.h>
 
-/* The same as hf_detail_refcount_saturate() for a count that needs no repair. */
+/* As hf_detail_refcount_saturate(), for a count that needs no repair. */
 HF_COLD void hf_refcount_cmpxchg_misuse(hf_refcount_t *r, int32_t old, enum hf_report_kind kind)
 {
 	hf_detail_refcount_report(r, old, kind, HF_DETAIL_CALL_SITE);
 }
 
-/* live + i; or what must not be changed: I1. */
+/* @value + @i, or the repaired value on misuse (I1). */
 HF_INLINE int32_t hf_refcount_cmpxchg_sum(int32_t value, int32_t i)
 {
 	int32_t sum = (int32_t)((uint32_t)value + (uint32_t)i);
@@ -40,7 +40,7 @@ HF_INLINE int32_t hf_refcount_cmpxchg_sum(int32_t value, int32_t i)
 	return HF_UNLIKELY(value <= 0 || sum <= 0) ? hf_detail_refcount_repaired(value) : sum;
 }
 
-/* value - i for a test (0 is the last reference); or what must not be changed: I1. */
+/* @value - @i, which may be 0, or the repaired value on misuse (I1). */
 HF_INLINE int32_t hf_refcount_cmpxchg_difference(int32_t value, int32_t i)
 {
 	return HF_UNLIKELY(value <= 0 || i <= 0 || value < i) ? hf_detail_refcount_repaired(value)

@@ -6,13 +6,13 @@
  * against.
  *
  * Use when / not when
- *   Not to count references: it finds no misuse and repairs none. An overflow wraps around to a
- *   use after free, an increment of 0 revives a dead object.
+ *   Not to count references: it neither detects nor repairs misuse. An overflow wraps around, which
+ *   leads to a use after free, and an increment of 0 revives a dead object.
  *
- * What is not here (set, read, dec_if_one, the _old forms) are the functions of
- * holdfast/refcount.h, and the orderings are the same. There is no saturated zone: negative counts
- * are counts like any other. An IMMORTAL count moves, reports nothing, and is not freed before 2^29
- * puts more than gets make it a live count, or 2^30 + 2^29 gets more than puts.
+ * The other operations (set, read, dec_if_one, the _old forms) and the orderings are those of
+ * holdfast/refcount.h. There is no saturated zone: negative counts are counts like any other. An
+ * IMMORTAL count changes without a report, and becomes a live count, which can be freed, only after
+ * 2^29 more puts than gets, or 2^30 + 2^29 more gets than puts.
  */
 #include <holdfast/refcount.h>
 

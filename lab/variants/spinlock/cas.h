@@ -2,11 +2,11 @@
 #ifndef HF_LAB_SPINLOCK_CAS_H
 #define HF_LAB_SPINLOCK_CAS_H
 /*
- * cas - compare-and-swap in, exchange out, both sequentially consistent.
+ * cas - locks by compare-and-swap and unlocks by exchange, both sequentially consistent.
  *
  * Use when / not when
- *   Only as the baseline: it is the spinlock that an RTOS starts from. It is unfair, every waiter
- *   writes to the line, and the unlock is a read-modify-write that is not needed.
+ *   Only as the baseline, a typical first spinlock of an RTOS. It is unfair, every waiter writes to
+ *   the line, and the unlock is a read-modify-write without need.
  *
  * State
  *   word: 0 free, 1 held.      0 --lock--> 1 --unlock--> 0
@@ -14,7 +14,7 @@
  * Invariants
  *   I1  only the thread whose compare-and-swap made the word 1 stores 0.
  *
- * Ordering  lock and unlock sequentially consistent (stronger than the family asks for).
+ * Ordering  lock and unlock sequentially consistent, which is stronger than a lock needs.
  * Source    Zephyr's spinlock before its issue 32686, "AArch64 SMP spinlock enhancements".
  */
 #include "holdfast/internal/wait.h"

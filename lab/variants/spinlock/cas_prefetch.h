@@ -5,8 +5,8 @@
  * cas_prefetch - cas_release with a prefetch-for-store hint before the compare-and-swap.
  *
  * Use when / not when
- *   Where the lab measures that it is faster: it was slower on a Cortex-A53, and may help bigger
- *   cores. Else cas_release.
+ *   Where the lab measures that it is faster than cas_release: it was slower on a Cortex-A53, and
+ *   may help larger cores.
  *
  * State, Invariants, Ordering  those of cas_release.
  * Source                       "Prefetch" of Zephyr's issue 32686.

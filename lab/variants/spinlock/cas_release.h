@@ -2,23 +2,23 @@
 #ifndef HF_LAB_SPINLOCK_CAS_RELEASE_H
 #define HF_LAB_SPINLOCK_CAS_RELEASE_H
 /*
- * cas_release - compare-and-swap in, a plain store-release out.
+ * cas_release - locks by compare-and-swap and unlocks by a plain store-release.
  *
  * Use when / not when
- *   The cheapest lock while it is uncontended, for short sections that seldom meet. Not where
- *   threads compete for long: it is unfair without bound.
+ *   The cheapest lock while uncontended, for short critical sections that are seldom contended. Not
+ *   under lasting contention: its unfairness is unbounded.
  *
  * State
  *   word: 0 free, 1 held.      0 --lock--> 1 --unlock--> 0
  *
  * Invariants
- *   I1  only the thread whose compare-and-swap made the word 1 stores 0: so the store need not be a
+ *   I1  only the thread whose compare-and-swap made the word 1 stores 0, so the store need not be a
  *       read-modify-write.
- *   I2  the store is a release and the successful compare-and-swap an acquire: what was done under
- *       the lock happens before what is done under it next.
+ *   I2  the store is a release and the successful compare-and-swap an acquire: each critical
+ *       section happens before the next one.
  *
- * Ordering  lock acquire, unlock release. Less than a full barrier: an observer can see a store
- *           from before the lock after one from after the unlock; lock_full and unlock_full exist.
+ * Ordering  lock acquire, unlock release. This is no full barrier: an observer may see a store from
+ *           after the unlock before one from before the lock.
  * Source    "SeqRel" of Zephyr's issue 32686.
  */
 #include "holdfast/internal/wait.h"

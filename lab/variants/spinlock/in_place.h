@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * in_place - hf_spinlock_t is the variant LAB_SPINLOCK, for a program of the lab that knows only
- * spinlock.h. Given by -include, before any other header.
+ * in_place - makes hf_spinlock_t the variant LAB_SPINLOCK, for a program of the lab that uses
+ * spinlock.h. Read before any other header (-include).
  */
-#define HF_SPINLOCK_H /* spinlock.h is empty then */
+#define HF_SPINLOCK_H /* spinlock.h is now empty */
 
 #include "holdfast/internal/compiler.h"
 #include "holdfast/spinlock_ticket.h"

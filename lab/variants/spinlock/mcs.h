@@ -2,20 +2,20 @@
 #ifndef HF_LAB_SPINLOCK_MCS_H
 #define HF_LAB_SPINLOCK_MCS_H
 /*
- * mcs - a queue in which each waiter looks at a word of its own.
+ * mcs - a queue in which each waiter polls its own word.
  *
  * Use when / not when
- *   Strict first come, first served for many cores that are owned; from some 24 of them on the
- *   fastest, if they do other work between (docs/design/0026). Not with more threads than cores. A
- *   thread can hold about HF_NODES of these at a time before it becomes anonymous.
+ *   Strictly first come, first served, for many cores that do not preempt lock users; from about 24
+ *   cores on the fastest, if they do other work between (docs/design/0026). Not with more threads
+ *   than cores. A thread can hold about HF_NODES of these locks before it has to become anonymous.
  *
  * Needs hf_env_node_get(), hf_env_node_put() and hf_env_node(), as bare metal and kernels have them
  * (holdfast/internal/node.h); in user space user_nodes.h and user_nodes.c of this folder.
  *
  * State
  *   tail: index of the last node in the queue, the holder's if there are no waiters; 0 = free.
- *   owner: the holder's node; written and read by the holder only.
- *   ANONYMOUS: stands for a holder that had no node (hf_env_node_get() returned 0). The link to its
+ *   owner: the holder's node; only the holder reads and writes it.
+ *   ANONYMOUS: the index of a holder without a node (hf_env_node_get() returned 0). The link to its
  *   successor is in the lock.
  *
  *     tail ------------------------------------.
@@ -24,8 +24,9 @@
  *
  * Invariants
  *   I1  a node is in the queue from the exchange of tail until its unlock has handed the lock off.
- *   I2  only my predecessor clears my node's wait, and only after it has acquired the link that
- *       my release store made: so my wait = 1 comes before its wait = 0.
+ *   I2  only the predecessor clears a waiter's wait, and only after it has acquired the link that
+ *       the waiter stored with release: so the waiter's wait = 1 comes before the predecessor's
+ *       wait = 0.
  *   I3  an anonymous holder is the first of an empty queue, so there is never more than one, and
  *       one link in the lock is enough.
  *
@@ -60,13 +61,13 @@ HF_INLINE void hf_spinlock_mcs_init(hf_spinlock_mcs_t *lock)
 	hf_atomic32_store_relaxed(&lock->anonymous_next, 0);
 }
 
-/* Where the holder or waiter @index finds its successor. */
+/* The link from the holder or waiter @index to its successor. */
 HF_INLINE hf_atomic32_t *hf_detail_spinlock_mcs_next(hf_spinlock_mcs_t *lock, uint32_t index)
 {
 	return index == HF_DETAIL_MCS_ANONYMOUS ? &lock->anonymous_next : &hf_env_node(index)->next;
 }
 
-/* No node: wait for an empty queue and be its anonymous holder (I3). */
+/* Without a node: waits for an empty queue and becomes its anonymous holder (I3). */
 HF_SLOW void hf_detail_spinlock_mcs_lock_anonymous(hf_spinlock_mcs_t *lock)
 {
 	hf_wait_t wait = HF_WAIT_INIT;
@@ -133,11 +134,11 @@ HF_INLINE bool hf_spinlock_mcs_is_locked(const hf_spinlock_mcs_t *lock)
 	return hf_atomic32_load_relaxed(&lock->tail) != 0;
 }
 
-/* Hand the lock off, and give the node back. */
+/* Hands the lock off to @next, and releases the node @index. */
 HF_INLINE void hf_detail_spinlock_mcs_hand_off(hf_spinlock_mcs_t *lock, uint32_t index,
 					       uint32_t next)
 {
-	/* A link in the lock is empty again for the next anonymous holder. */
+	/* Clears the link in the lock for the next anonymous holder. */
 	if (index == HF_DETAIL_MCS_ANONYMOUS)
 		hf_atomic32_store_relaxed(&lock->anonymous_next, 0);
 	hf_atomic32_store_release(&hf_env_node(next)->wait, 0); /* I2 */
@@ -145,7 +146,7 @@ HF_INLINE void hf_detail_spinlock_mcs_hand_off(hf_spinlock_mcs_t *lock, uint32_t
 		hf_env_node_put(index); /* I1 */
 }
 
-/* Another thread has exchanged tail and is about to link itself. */
+/* Another thread has exchanged tail; waits until it has linked itself. */
 HF_SLOW void hf_detail_spinlock_mcs_unlock_slow(hf_spinlock_mcs_t *lock, uint32_t index)
 {
 	hf_atomic32_t *link = hf_detail_spinlock_mcs_next(lock, index);

@@ -2,12 +2,11 @@
 #ifndef HF_LAB_SPINLOCK_QUEUED_H
 #define HF_LAB_SPINLOCK_QUEUED_H
 /*
- * queued - the lock that spinlock.h has where processors are owned, under a name of its own: so that
- * it can be had in user space, too.
+ * queued - the lock that hf_spinlock_t is outside user space (kernels, bare metal), under its own
+ * name, so that user space can use it too.
  *
  * Use when / not when
- *   In user space only with threads that have a processor each: a queue stops when its head is
- *   preempted. Elsewhere hf_spinlock_t is this lock.
+ *   In user space only with a processor for each thread: a queue stalls when its head is preempted.
  *
  * Needs hf_env_node_get(), hf_env_node_put() and hf_env_node(), as bare metal and kernels have them
  * (holdfast/internal/node.h); in user space user_nodes.h and user_nodes.c of this folder.
@@ -34,7 +33,7 @@ HF_INLINE void hf_spinlock_queued_init(hf_spinlock_queued_t *lock)
 	hf_atomic32_store_relaxed(&lock->word, 0);
 }
 
-/* The slow path with the default policy: one copy, out of line. */
+/* The slow path with the default policy, out of line so that there is one copy. */
 HF_SLOW void hf_detail_spinlock_queued_lock_slow(hf_spinlock_queued_t *lock)
 {
 	hf_detail_spinlock_queued_contended(&lock->word, HF_ARCH_WAIT_QUEUE);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* user_nodes - the nodes, and which thread has which slot. */
+/* user_nodes - the nodes, and which slots are taken. */
 #include "user_nodes.h"
 
 #include <pthread.h>
 
 #include "holdfast/internal/arch.h"
 
-/* Threads that can have nodes at one time. At most 4095, so that an index has 15 bits. */
+/* The number of threads that can have nodes at one time; with 4095 an index fits in 15 bits. */
 enum { SLOTS = 4095 };
 
 HF_ALIGNED(HF_ARCH_NO_SHARING) hf_node_t hf_lab_nodes[SLOTS * HF_NODES];
@@ -16,7 +16,7 @@ static hf_atomic32_t taken[SLOTS];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 
-/* A thread ends: its slot is another's. One whose nodes are in use is lost. */
+/* Frees the slot of a thread that ends. A slot with a node in use is never reused. */
 static void leave(void *value)
 {
 	uint8_t used = 0;

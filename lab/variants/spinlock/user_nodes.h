@@ -4,14 +4,15 @@
 /*
  * user_nodes - queue nodes for threads of Linux user space, for mcs.h and queued.h.
  *
- * A thread claims a slot of HF_NODES nodes when it first needs one and has it until it ends. Link
- * user_nodes.c once: a lock's index must mean the same node wherever it is read. So no lock between
- * processes, none between copies of this file, and after a fork only in the parent.
+ * A thread claims a slot of HF_NODES nodes when it first needs one, and keeps it until it ends.
+ * Link user_nodes.c once: an index in a lock must mean the same node for all its users. So a lock
+ * can't be shared between processes or between copies of this file, and after a fork only the
+ * parent may use it.
  *
  * Invariants   N1  a node is in use by at most one lock operation at a time.
- *              N2  a signal handler gives back every node that it takes, so a node that was free
- *                  when this thread looked at it is free when it is marked as used.
- *              N3  running out is not an error: the index is 0, and each lock has a way on.
+ *              N2  a signal handler puts back every node that it gets, so a node that was free when
+ *                  this thread checked it is still free when the thread marks it as used.
+ *              N3  running out is not an error: the index is 0, and each lock works without a node.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,26 +24,26 @@
 
 HF_BEGIN_DECLS
 
-/* What a thread knows of its slot. */
+/* The slot of a thread. */
 struct hf_lab_slot {
 	uint32_t base;          /* index of the slot's first node; 0 = no slot yet */
 	uint8_t used[HF_NODES]; /* 1 = that node is in use */
 };
 extern __thread volatile struct hf_lab_slot hf_lab_slot;
 
-/* Claims a slot for this thread. False if there is none. */
+/* Claims a slot for this thread; returns false if none is free. */
 bool hf_lab_slot_claim(void);
 
 HF_END_DECLS
 
-/* hf_env_node_get - take a node. Returns its index, 1 to 32767; 0 = none is free. */
+/* hf_env_node_get - get a node. Returns its index, 1 to 32767, or 0 if none is free. */
 HF_INLINE uint32_t hf_env_node_get(void)
 {
 	uint32_t n = 0;
 
 	if (HF_UNLIKELY(!hf_lab_slot.base) && !hf_lab_slot_claim())
 		return 0;
-	/* Nearly always the first is free. */
+	/* Nearly always the first one is free. */
 	while (HF_UNLIKELY(hf_lab_slot.used[n])) {
 		if (++n == HF_NODES)
 			return 0;
@@ -52,7 +53,7 @@ HF_INLINE uint32_t hf_env_node_get(void)
 	return hf_lab_slot.base + n;
 }
 
-/* hf_env_node_put - give it back, by the same thread. */
+/* hf_env_node_put - put a node back; only the thread that got it may. */
 HF_INLINE void hf_env_node_put(uint32_t index)
 {
 	__asm__ volatile("" ::: "memory"); /* N2 */

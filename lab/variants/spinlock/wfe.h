@@ -2,12 +2,12 @@
 #ifndef HF_LAB_SPINLOCK_WFE_H
 #define HF_LAB_SPINLOCK_WFE_H
 /*
- * wfe - wait on the exclusive monitor until the word changes, store-release out.
+ * wfe - waits on the exclusive monitor until the word changes, and unlocks by a store-release.
  *
  * Use when / not when
  *   On AArch64, for locks that few cores contend for: waiting costs no traffic and little power.
- *   Not where fairness matters: the first to wake takes it. Elsewhere than on AArch64 it is a
- *   test-and-test-and-set lock with the processor's spin hint.
+ *   Not where fairness matters: the first waiter that wakes takes the lock. On other processors it
+ *   is a test-and-test-and-set lock with the spin hint.
  *
  * State
  *   word: 0 free, 1 held.      0 --lock--> 1 --unlock--> 0
@@ -15,8 +15,8 @@
  * Invariants
  *   I1  only the thread that made the word 1 stores 0.
  *   I2  the store is a release, the load of the exclusive pair an acquire.
- *   I3  no wake-up is lost, and no SEV is needed: the monitor is armed by the very load that found
- *       the word 1, and the store of 0 clears it, which is the event that ends WFE.
+ *   I3  no wake-up is lost, and no SEV is needed: the load that found the word 1 also armed the
+ *       monitor, and the store of 0 clears the monitor, which is an event that ends WFE.
  *
  * Ordering  lock acquire, unlock release.
  * Source    "Litmus" of Zephyr's issue 32686, after the Arm Architecture Reference Manual.
@@ -45,7 +45,7 @@ HF_INLINE bool hf_detail_spinlock_wfe_trylock(hf_spinlock_wfe_t *lock)
 	return hf_atomic32_try_cmpxchg_acquire(&lock->word, &unlocked, 1); /* I2 */
 }
 
-/* The wait is the processor's; a policy other than MONITOR makes it test-and-test-and-set. */
+/* MONITOR waits by WFE; any other policy makes it a test-and-test-and-set lock. */
 HF_INLINE void hf_detail_spinlock_wfe_lock(hf_spinlock_wfe_t *lock, enum hf_wait_policy policy)
 {
 	hf_wait_t wait = HF_WAIT_INIT;
