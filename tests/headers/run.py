@@ -16,7 +16,8 @@
   freestanding  only the compiler's own headers can be reached, and only symbols that a port supplies are
                 undefined
   text          only arch/ names processors, only env/ environments, only atomic.h atomics; names have the
-                prefix; the folders of arch/ match; each public function has one definition
+                prefix; the folders of arch/ match; each public function has one definition;
+                lab/variants includes only what its README says
   mutant        each copy of the tree with one deliberate flaw is detected by its check
 
 With PATTERN, runs only the checks whose name contains one. Exits with 1 on a failure, with 77 if nothing could
@@ -770,6 +771,29 @@ def moved(tree):
         raise Failed("the old paths found are: %s" % ", ".join(sorted(tree.moved)))
 
 
+def variant_includes(tree):
+    """A header of lab/variants includes installed headers, freestanding ones and its own folder's; its README lists the rest."""
+    top = os.path.join(tree.source, "lab", "variants")
+    section = read(os.path.join(top, "README.md")).partition("## What they include\n")[2].partition("\n## ")[0]
+    listed = set(re.findall(r"(?m)^\| `([^`]+)` \| `([^`]+)` \|", section))
+    found, count = set(), 0
+    for folder, _, names in os.walk(top):
+        for name in names:
+            if not name.endswith(".h"):
+                continue
+            count += 1
+            for header in re.findall(r"(?m)^\s*#\s*include\s+(\S+)", read(os.path.join(folder, name))):
+                plain = header.strip('<">')
+                own = header[0] == '"' and ".." not in plain and os.path.exists(os.path.join(folder, plain))
+                installed = plain.startswith("holdfast/") and os.path.exists(os.path.join(tree.installed, plain))
+                if not own and not installed and SYSTEM.get(plain, "") is not None:
+                    found.add((os.path.relpath(os.path.join(folder, name), top), plain))
+    wrong = ["%s includes %s, which README.md does not list" % one for one in sorted(found - listed)]
+    wrong += ["README.md lists that %s includes %s, which it does not" % one for one in sorted(listed - found)]
+    if wrong or count < 15:
+        raise Failed("\n".join(wrong) or "only %d headers in %s" % (count, top))
+
+
 # ---- mutants ------------------------------------------------------------------------------------
 
 def append(text):
@@ -873,13 +897,21 @@ MUTANTS = [
      append("#define HF_MAKE(name) HF_INLINE void hf_refcount_##name(void)\nHF_MAKE(made)\n{\n}\n#undef HF_MAKE\n"),
      lambda t: definitions(t, GCC), "hf_refcount_made: 0"),
     ("a missing file in arch", "internal/arch/generic/spin.h", None, arch_folders, "spin.h"),
+    ("a variant that includes the library's sources", "lab/variants/spinlock/cas.h",
+     append('#include "../../../src/nofault/nofault.h"\n'), variant_includes, "spinlock/cas.h includes ../../../src/"),
+    ("a variant that includes another folder's", "lab/variants/refcount/cmpxchg.h",
+     append('#include "spinlock/cas.h"\n'), variant_includes, "refcount/cmpxchg.h includes spinlock/cas.h"),
+    ("a variant that includes no installed header", "lab/variants/lockref/locked.h",
+     replace("<holdfast/lockref.h>", "<holdfast/lockref_none.h>"), variant_includes, "holdfast/lockref_none.h"),
+    ("an exception that is none", "lab/variants/lockref/queued_lock.h",
+     replace('"../spinlock/queued.h"', "<holdfast/spinlock.h>"), variant_includes, "README.md lists that lockref/queued_lock.h"),
 ]
 
 
 def mutant(tree, number, flaw, name, change, check, says):
-    copy = mutation.copy(tree.source, os.path.join(tree.build, "mutants", "%02d" % number), "include")
+    copy = mutation.copy(tree.source, os.path.join(tree.build, "mutants", "%02d" % number), "include", "lab/variants")
     try:
-        mutation.edit(os.path.join(copy, "include", "holdfast", name), change)
+        mutation.edit(os.path.join(copy, name if name.startswith("lab/") else "include/holdfast/" + name), change)
         check(Tree(copy, os.path.join(copy, "build")))
     except mutation.Stale as why:
         raise Failed("the mutant's edit no longer applies: %s" % why) from why
@@ -949,6 +981,7 @@ def checks(tree):
     add("text arch folders", arch_folders)
     add("text old paths", moved)
     add("text definitions", definitions, GCC)
+    add("text includes of lab/variants", variant_includes)
     for std in ("gnu11", "c++17"):
         add("text names %s" % std, prefixed_names, GCC, std)
         add("text macros %s" % std, prefixed_macros, GCC, std)
