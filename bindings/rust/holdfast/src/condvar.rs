@@ -7,12 +7,12 @@ use holdfast_sys as sys;
 
 use crate::mutex::{nanoseconds, MutexGuard};
 
-/// Did the time of a wait run out?
+/// Tells whether a wait timed out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitTimeoutResult(bool);
 
 impl WaitTimeoutResult {
-    /// True: it did, and no signal was used up.
+    /// True if the wait timed out; it then consumed no notification.
     pub fn timed_out(self) -> bool {
         self.0
     }
@@ -20,9 +20,9 @@ impl WaitTimeoutResult {
 
 /// A condition variable of 4 bytes, for [`Mutex`](crate::Mutex).
 ///
-/// Always wait in a loop over the condition itself, or by [`wait_while`](Condvar::wait_while): a
-/// wait may return for no reason. A notification moves a waiter from the queue of the condition
-/// variable to that of its mutex, so that a broadcast does not wake a hundred threads for one lock.
+/// Always wait in a loop that tests the condition, or use [`wait_while`](Condvar::wait_while):
+/// there are spurious wakeups. `notify_all` does not wake a hundred threads for one lock: it moves
+/// all but the first to the queue of the mutex.
 ///
 /// ```
 /// use holdfast::{Condvar, Mutex};
@@ -43,13 +43,13 @@ impl WaitTimeoutResult {
 #[derive(Debug)]
 pub struct Condvar(sys::hf_cond_t);
 
-// SAFETY: the functions are atomic operations on the word. Each waiter is moved to the mutex that it
-// waits with, so threads that wait with different ones do no harm.
+// SAFETY: the functions are atomic operations on the word. Each waiter is moved to the queue of its
+// own mutex, so threads may wait with different mutexes.
 unsafe impl Send for Condvar {}
 unsafe impl Sync for Condvar {}
 
 impl Condvar {
-    /// A condition variable without waiters.
+    /// Makes a condition variable without waiters.
     #[inline]
     pub const fn new() -> Condvar {
         Condvar(sys::hf_cond_t::INIT)
@@ -58,14 +58,14 @@ impl Condvar {
     /// Releases the mutex, parks until notified, and takes the mutex again. Ordering: release, then
     /// acquire.
     pub fn wait<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T>) {
-        // SAFETY: the guard holds the mutex, and does so again afterwards.
+        // SAFETY: the guard holds the mutex, and the call returns with the mutex held.
         unsafe {
             let mutex = MutexGuard::mutex(guard).raw().get();
             sys::hf_cond_wait(self.0.get(), mutex)
         }
     }
 
-    /// The same until the condition is false.
+    /// Waits as long as the condition is true.
     pub fn wait_while<T: ?Sized>(
         &self,
         guard: &mut MutexGuard<'_, T>,
@@ -76,13 +76,13 @@ impl Condvar {
         }
     }
 
-    /// [`wait`](Condvar::wait), for a time only.
+    /// As [`wait`](Condvar::wait), with a timeout.
     pub fn wait_for<T: ?Sized>(
         &self,
         guard: &mut MutexGuard<'_, T>,
         timeout: Duration,
     ) -> WaitTimeoutResult {
-        // SAFETY: as above.
+        // SAFETY: as in wait().
         unsafe {
             let mutex = MutexGuard::mutex(guard).raw().get();
             let timeout = nanoseconds(timeout);
@@ -90,7 +90,7 @@ impl Condvar {
         }
     }
 
-    /// [`wait`](Condvar::wait), until that moment at most.
+    /// As [`wait`](Condvar::wait), with a deadline.
     pub fn wait_until<T: ?Sized>(
         &self,
         guard: &mut MutexGuard<'_, T>,
@@ -99,8 +99,8 @@ impl Condvar {
         self.wait_for(guard, deadline.saturating_duration_since(Instant::now()))
     }
 
-    /// [`wait_while`](Condvar::wait_while), for a time only. Timed out: the condition is still
-    /// true.
+    /// As [`wait_while`](Condvar::wait_while), with a timeout. If it times out, the condition is
+    /// still true.
     pub fn wait_while_for<T: ?Sized>(
         &self,
         guard: &mut MutexGuard<'_, T>,
@@ -118,13 +118,13 @@ impl Condvar {
         WaitTimeoutResult(false)
     }
 
-    /// Wakes one thread that waits, if there is one. Ordering: none; the mutex publishes.
+    /// Wakes one waiter, if there is one. Ordering: none; the mutex orders the data.
     #[inline]
     pub fn notify_one(&self) {
         unsafe { sys::hf_cond_signal(self.0.get()) }
     }
 
-    /// Wakes all threads that wait; one after the other gets the mutex.
+    /// Wakes all waiters, which then acquire the mutex one after the other. Ordering: none.
     #[inline]
     pub fn notify_all(&self) {
         unsafe { sys::hf_cond_broadcast(self.0.get()) }

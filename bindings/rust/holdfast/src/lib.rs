@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: MIT
-//! Holdfast for Rust: locks of 4 bytes, reference counts that can't be overflowed into a use after
-//! free, and memory that may fault.
+//! Holdfast for Rust: locks of 4 bytes, reference counts whose overflow can't cause a use after
+//! free, and access to memory that may fault.
 //!
 //! | | |
 //! | --- | --- |
 //! | [`Mutex`], [`Condvar`] | the default lock: 4 bytes, spins, then parks; all of [`lock_api`] |
-//! | [`Spinlock`] | for some hundred instructions, by threads that have a processor each |
-//! | [`Refcount`], [`Lockref`] | the counts themselves, for structures that keep one |
-//! | [`MappedFile`] | a mapped file that others may truncate: an `Err`, no SIGBUS |
-//! | [`nofault`] | copy, clear, load, store where memory may not be there (`unsafe`) |
-//! | [`report`] | what happens when a count is misused |
+//! | [`Spinlock`] | for sections of some hundred instructions, if each thread has a processor |
+//! | [`Refcount`], [`Lockref`] | reference counts for structures that embed one |
+//! | [`MappedFile`] | a mapped file that others may truncate: an `Err` instead of SIGBUS |
+//! | [`nofault`] | copy, clear, load and store memory that may be unmapped (`unsafe`) |
+//! | [`report`] | how the misuse of a count is reported |
 //!
-//! An operation is a call of Holdfast's C library, `libholdfast-extern`: the system's, found by
-//! pkg-config, or else compiled from the C sources that come with `holdfast-sys` (feature
-//! `bundled`). The C headers state each operation's memory ordering, and so does each function
-//! here. Linux only.
+//! Each operation calls Holdfast's C library, `libholdfast-extern`, which pkg-config finds, or
+//! which is compiled from the C sources that come with `holdfast-sys` (feature `bundled`). Each
+//! function states its memory ordering, as the C headers do. Linux only.
 //!
-//! Checked how. The C side: in the library's own repository, under model checkers, sanitizers and
-//! emulators. This side: tests under threads. Miri can't call a function of C, so it can't run this
-//! crate's tests.
+//! The library's repository checks the C code with model checkers, sanitizers and emulators, and
+//! this crate with multithreaded tests. Miri can't call C functions, so it can't run these tests.
 #![deny(missing_docs)]
 #![cfg(target_os = "linux")]
 
@@ -41,7 +39,7 @@ pub use crate::mutex::{
 };
 pub use crate::refcount::Refcount;
 
-/// The examples of README.md.
+/// Runs the examples of README.md.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

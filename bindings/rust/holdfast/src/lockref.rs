@@ -8,11 +8,11 @@ use std::ops::{Deref, DerefMut};
 
 use holdfast_sys as sys;
 
-/// A lock and a count of references in one 64-bit word, and what the lock protects.
+/// A lock and a reference count in one 64-bit word, with the value that the lock protects.
 ///
-/// For objects that are looked up without the lock, taken out of a structure under it, and whose
-/// last put must decide under the lock whether the object dies. While the lock is free the count
-/// changes by one compare-and-swap. Waiters park. Where a count is enough,
+/// For objects that are looked up without the lock and removed from a structure under it, so that
+/// the last put decides under the lock whether the object dies. While the lock is free, one
+/// compare-and-swap changes the count. Waiters park. If a count is enough, use
 /// [`Refcount`](crate::Refcount).
 ///
 /// ```
@@ -20,8 +20,8 @@ use holdfast_sys as sys;
 ///
 /// let object = Lockref::new(1, "data");
 /// object.get();
-/// assert!(object.put_or_lock().is_none()); // not the last
-/// let mut last = object.put_or_lock().expect("the last, and the lock is held");
+/// assert!(object.put_or_lock().is_none()); // not the last reference
+/// let mut last = object.put_or_lock().expect("the last reference, and the lock is held");
 /// *last = "taken out";
 /// last.mark_dead();
 /// drop(last);
@@ -42,19 +42,19 @@ impl Default for Word {
     }
 }
 
-// SAFETY: the word is changed by atomic operations; the value is behind the lock, as in a mutex.
+// SAFETY: the word is changed by atomic operations; the lock protects the value, as in a mutex.
 unsafe impl<T: ?Sized + Send> Send for Lockref<T> {}
 unsafe impl<T: ?Sized + Send> Sync for Lockref<T> {}
 
 impl<T> Lockref<T> {
-    /// A free lock and the first references: 0 to `i32::MAX`.
+    /// Makes an unlocked lock with 0 to `i32::MAX` references.
     #[inline]
     pub const fn new(count: u32, value: T) -> Lockref<T> {
         assert!(count <= i32::MAX as u32);
         Lockref { word: Word(sys::hf_lockref_t::new(count as i32)), value: UnsafeCell::new(value) }
     }
 
-    /// The value.
+    /// Returns the value.
     pub fn into_inner(self) -> T {
         self.value.into_inner()
     }
@@ -66,43 +66,45 @@ impl<T: ?Sized> Lockref<T> {
         self.word.0.get()
     }
 
-    /// The lock is held by this thread.
+    /// Makes a guard. This thread must hold the lock.
     #[inline]
     fn guard(&self) -> LockrefGuard<'_, T> {
         LockrefGuard { of: self, in_thread: PhantomData }
     }
 
-    /// One more, by a thread that has a reference. Past `i32::MAX` it is pinned there, and
-    /// reported. Ordering: none.
+    /// Takes a reference; the caller must have one already. An overflow is reported, and the count
+    /// stays at `i32::MAX`. Ordering: none.
     #[inline]
     pub fn get(&self) {
         unsafe { sys::hf_lockref_get(self.raw()) }
     }
 
-    /// One more, unless there is none: false. Ordering: none, but a control dependency on true.
+    /// Takes a reference, unless the count is 0 or the object is dead. Returns whether it did.
+    /// Ordering: a control dependency on true.
     #[inline]
     #[must_use]
     pub fn get_not_zero(&self) -> bool {
         unsafe { sys::hf_lockref_get_not_zero(self.raw()) }
     }
 
-    /// One more, unless the object is dead: false. 0 is not dead. Ordering: as `get_not_zero`.
+    /// Takes a reference, unless the object is dead; a count of 0 is not dead. Returns whether it
+    /// did. Ordering: as `get_not_zero`.
     #[inline]
     #[must_use]
     pub fn get_not_dead(&self) -> bool {
         unsafe { sys::hf_lockref_get_not_dead(self.raw()) }
     }
 
-    /// One less, if that can be done without the lock: the count now. None: nothing done. Ordering:
-    /// release.
+    /// Drops a reference if that needs no lock, and returns the new count. None: the lock was held
+    /// or the count below 1, and nothing was changed. Ordering: release.
     #[inline]
     #[must_use]
     pub fn put_return(&self) -> Option<u32> {
         u32::try_from(unsafe { sys::hf_lockref_put_return(self.raw()) }).ok()
     }
 
-    /// One less, unless it is the last: then nothing was dropped, and the lock is held. Ordering:
-    /// release if None, acquire if Some.
+    /// Drops a reference and returns None, unless it is the last one: then keeps it, takes the lock
+    /// and returns the guard. Ordering: release if None, acquire if Some.
     #[inline]
     #[must_use]
     pub fn put_or_lock(&self) -> Option<LockrefGuard<'_, T>> {
@@ -112,14 +114,14 @@ impl<T: ?Sized> Lockref<T> {
         Some(self.guard())
     }
 
-    /// Takes the lock; the count then changes only through the guard. Ordering: acquire.
+    /// Acquires the lock; while it is held only the guard changes the count. Ordering: acquire.
     #[inline]
     pub fn lock(&self) -> LockrefGuard<'_, T> {
         unsafe { sys::hf_lockref_lock(self.raw()) };
         self.guard()
     }
 
-    /// Takes the lock if it is free. Ordering: acquire if Some.
+    /// Acquires the lock if it is free. Ordering: acquire if Some.
     #[inline]
     #[must_use]
     pub fn try_lock(&self) -> Option<LockrefGuard<'_, T>> {
@@ -129,19 +131,19 @@ impl<T: ?Sized> Lockref<T> {
         Some(self.guard())
     }
 
-    /// The count; negative = dead. Ordering: none; may be stale.
+    /// Returns the count, which may be stale; negative = dead. Ordering: none.
     #[inline]
     pub fn count(&self) -> i32 {
         unsafe { sys::hf_lockref_read(self.raw()) }
     }
 
-    /// Has it been marked dead? Ordering: none.
+    /// Returns whether the object has been marked dead. Ordering: none.
     #[inline]
     pub fn is_dead(&self) -> bool {
         self.count() < 0
     }
 
-    /// The value, without locking: `&mut self` excludes other users.
+    /// Returns the value without locking: `&mut self` excludes other users.
     pub fn get_mut(&mut self) -> &mut T {
         self.value.get_mut()
     }
@@ -153,7 +155,7 @@ impl<T: ?Sized> fmt::Debug for Lockref<T> {
     }
 }
 
-/// Holds the lock of a [`Lockref`]; derefs to what it protects. It stays in its thread:
+/// Holds the lock of a [`Lockref`], and dereferences to its value. It is not `Send`:
 ///
 /// ```compile_fail,E0277
 /// let object = holdfast::Lockref::new(1, 5);
@@ -162,17 +164,17 @@ impl<T: ?Sized> fmt::Debug for Lockref<T> {
 ///     scope.spawn(move || drop(guard));
 /// });
 /// ```
-#[must_use = "it unlocks at once"]
+#[must_use = "an unused guard unlocks at once"]
 pub struct LockrefGuard<'a, T: ?Sized> {
     of: &'a Lockref<T>,
     in_thread: PhantomData<*mut ()>,
 }
 
-// SAFETY: by reference it gives what `&T` gives.
+// SAFETY: `&LockrefGuard` gives access to no more than `&T`.
 unsafe impl<T: ?Sized + Sync> Sync for LockrefGuard<'_, T> {}
 
 impl<T: ?Sized> LockrefGuard<'_, T> {
-    /// From now on `get_not_dead` fails. Ordering: none; the lock is held.
+    /// Marks the object dead: `get_not_dead` fails from now on. Ordering: none; the lock is held.
     #[inline]
     pub fn mark_dead(&mut self) {
         unsafe { sys::hf_lockref_mark_dead(self.of.raw()) }
@@ -185,7 +187,7 @@ impl<T: ?Sized> LockrefGuard<'_, T> {
         unsafe { sys::hf_lockref_set_count(self.of.raw(), count) }
     }
 
-    /// The count; negative = dead.
+    /// Returns the count; negative = dead. Ordering: none.
     #[inline]
     pub fn count(&self) -> i32 {
         self.of.count()

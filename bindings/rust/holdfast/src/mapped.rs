@@ -15,17 +15,17 @@ use holdfast_sys as sys;
 
 use crate::nofault;
 
-/// A part of a file that was not there.
+/// A part of a file is missing, because the file was truncated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Lost {
-    /// The first offset in the file that was not there, to the byte. Everything before was.
+    /// The offset of the first missing byte, exactly. All bytes before it were there.
     pub offset: usize,
 }
 
 impl fmt::Display for Lost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the file was truncated: nothing at offset {}", self.offset)
+        write!(f, "the file was truncated: it ends before offset {}", self.offset)
     }
 }
 
@@ -37,11 +37,11 @@ impl From<Lost> for io::Error {
     }
 }
 
-/// A file that is mapped for reading, and may be truncated by others: that is an `Err`, with the
-/// exact offset, and no SIGBUS.
+/// A file that is mapped for reading and that others may truncate. Reads then return an `Err` with
+/// the exact offset; there is no SIGBUS.
 ///
 /// [`read_at`](MappedFile::read_at) copies a part. [`with`](MappedFile::with) runs code over the
-/// mapping; its result is only believed if the whole file was still there at the end.
+/// mapping, and returns its result only if the whole file was still there at the end.
 ///
 /// ```
 /// use holdfast::MappedFile;
@@ -59,21 +59,21 @@ impl From<Lost> for io::Error {
 /// # Ok::<(), std::io::Error>(())
 /// ```
 ///
-/// What is safe here, and why. The file is others' too: they may write to it at any time. A `&[u8]`
-/// promises to the compiler that its bytes stay as they are, so no safe function lends one: `with`
-/// lends [`FileByte`]s, which are read one by one as atomic words are, and copies. Code that needs
-/// a `&[u8]` (a hash function, a parser) is for [`with_slice`](MappedFile::with_slice), which is
-/// `unsafe`: there the caller states that nobody writes.
+/// Safety: other processes may write to the file at any time, but a `&[u8]` promises the compiler
+/// that its bytes do not change. So no safe function lends one: `with` lends [`FileByte`]s, each of
+/// which is read as an atomic, and copies. For code that needs a `&[u8]` (a hash function, a
+/// parser) there is [`with_slice`](MappedFile::with_slice), which is `unsafe`: its caller promises
+/// that nobody writes.
 #[derive(Debug)]
 pub struct MappedFile {
     file: File,
     base: *mut u8, // null: an empty file
     len: usize,
-    /// The file could not be mapped again after a loss: zeros stand for it.
+    /// After a loss the file could not be mapped again, so the mapping reads as zeros.
     broken: AtomicBool,
 }
 
-// SAFETY: nothing of it changes but an atomic flag; the mapping is of the process.
+// SAFETY: only the atomic flag changes; all threads of the process share the mapping.
 unsafe impl Send for MappedFile {}
 unsafe impl Sync for MappedFile {}
 
@@ -82,28 +82,29 @@ impl MappedFile {
     ///
     /// # Errors
     ///
-    /// Those of opening and of [`from_file`](MappedFile::from_file).
+    /// Those of [`File::open`] and of [`from_file`](MappedFile::from_file).
     pub fn open(path: impl AsRef<Path>) -> io::Result<MappedFile> {
         MappedFile::from_file(File::open(path)?)
     }
 
-    /// Maps all of a file that is open for reading, as long as it is now. Installs the handler of
-    /// [`nofault`].
+    /// Maps all of a file that is open for reading, with its present length. Installs the signal
+    /// handler of [`nofault`].
     ///
     /// # Errors
     ///
-    /// No regular file; too long for memory; those of `mmap()` and of [`nofault::install`].
+    /// The file is not regular, or too long to be mapped; those of `mmap()` and of
+    /// [`nofault::install`].
     pub fn from_file(file: File) -> io::Result<MappedFile> {
         let about = file.metadata()?;
         if !about.is_file() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "no regular file"));
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
         }
         let len = usize::try_from(about.len())
             .map_err(|_| io::Error::new(io::ErrorKind::OutOfMemory, "too long to be mapped"))?;
         nofault::install()?;
         let mut base = ptr::null_mut();
         if len != 0 {
-            // SAFETY: a new mapping, wherever there is room.
+            // SAFETY: the kernel chooses the address of the new mapping.
             base = unsafe {
                 libc::mmap(
                     ptr::null_mut(),
@@ -121,23 +122,23 @@ impl MappedFile {
         Ok(MappedFile { file, base: base as *mut u8, len, broken: AtomicBool::new(false) })
     }
 
-    /// Bytes of the mapping: the file's length when it was mapped.
+    /// Returns the mapping's length in bytes, which is that of the file when it was mapped.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Was the file empty?
+    /// Returns whether the file was empty when it was mapped.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Copies a part of the file. One call, one look at the file's length: for many parts one
-    /// [`with`](MappedFile::with) costs less.
+    /// Copies a part of the file. Each call queries the file's length; for many parts one
+    /// [`with`](MappedFile::with) is cheaper.
     ///
     /// # Errors
     ///
-    /// A part of it is not there, or behind the end of the mapping: what is in `dst` is not the
-    /// file's.
+    /// The part reaches beyond the end of the file or of the mapping; `dst` then has undefined
+    /// content.
     pub fn read_at(&self, offset: usize, dst: &mut [u8]) -> Result<(), Lost> {
         if self.len.saturating_sub(offset) < dst.len() || offset > self.len {
             return Err(Lost { offset: self.len });
@@ -146,10 +147,10 @@ impl MappedFile {
             .map_err(|lost| Lost { offset: offset + lost.offset })
     }
 
-    /// Runs code over the mapping. A page that is lost meanwhile reads as zeros, and then, or if
-    /// the file is shorter than the mapping at the end, the result is dropped.
+    /// Runs code over the mapping. A page that is lost meanwhile reads as zeros. If one was lost,
+    /// or if the file is shorter than the mapping at the end, the result is dropped.
     ///
-    /// The view stays in the closure, and in this thread:
+    /// The view can leave neither the closure nor this thread:
     ///
     /// ```compile_fail
     /// # let file = holdfast::MappedFile::open("/etc/passwd").unwrap();
@@ -167,33 +168,32 @@ impl MappedFile {
     ///
     /// # Errors
     ///
-    /// The first offset that was not there.
+    /// The file was truncated.
     pub fn with<R>(&self, f: impl for<'a> FnOnce(View<'a>) -> R) -> Result<R, Lost> {
         self.region(0, self.len, f)
     }
 
-    /// The same for code that needs a slice.
+    /// As [`with`](MappedFile::with), for code that needs a slice.
     ///
     /// # Errors
     ///
-    /// The first offset that was not there: the file was truncated, and `f` may have read zeros.
+    /// The file was truncated, and `f` may have read zeros.
     ///
     /// # Safety
     ///
-    /// Nobody writes to the file while `f` runs, in this process or another, but to truncate it; no
-    /// other thread gets the slice. And `f` must bear that bytes become zeros from one read to the
-    /// next: so no code that checks a part and then relies on the check without bounds of its own,
-    /// as `str::from_utf8_unchecked` or an index without a check. A hash function, `memchr`, and
-    /// parsers in safe Rust do.
+    /// While `f` runs, nobody in this process or another writes to the file, except to truncate it,
+    /// and no other thread gets the slice. `f` must tolerate that bytes become zeros between two
+    /// reads: it must not check a part and later rely on the check, as `str::from_utf8_unchecked`
+    /// and unchecked indexing do. Hash functions, `memchr` and parsers in safe Rust are fine.
     pub unsafe fn with_slice<R>(&self, f: impl for<'a> FnOnce(&'a [u8]) -> R) -> Result<R, Lost> {
         self.region(0, self.len, |view| {
             let bytes = view.bytes;
-            // SAFETY: the caller's promise; readable, for faults in the region are recovered.
+            // SAFETY: nobody writes, as the caller promises; faults in the region are recovered.
             f(std::slice::from_raw_parts(bytes.as_ptr() as *const u8, bytes.len()))
         })
     }
 
-    /// A region of this thread over a part of the mapping that is in it, while `f` runs.
+    /// Runs `f` in a region of this thread over the part, which must be in the mapping.
     fn region<R>(
         &self,
         offset: usize,
@@ -206,12 +206,12 @@ impl MappedFile {
         if len == 0 {
             return Ok(f(View { bytes: &[] }));
         }
-        // SAFETY: in the mapping.
+        // SAFETY: the part is in the mapping.
         let start = unsafe { self.base.add(offset) };
         let raw = sys::hf_region_t::new();
         let mut open = Region { raw: &raw, open: true };
-        // SAFETY: as the mapping was made. It is ended before `raw` is gone, also by a panic; the
-        // file and the mapping are borrowed for longer.
+        // SAFETY: the arguments are those with which the mapping was made. `open` ends the region
+        // before `raw` is dropped, also after a panic; file and mapping are borrowed for longer.
         let error = unsafe {
             sys::hf_region_begin_file(
                 raw.get(),
@@ -223,9 +223,9 @@ impl MappedFile {
                 offset as u64,
             )
         };
-        assert_eq!(error, 0, "a range of the mapping");
-        // SAFETY: mapped, and what is lost of it reads as zeros until the region ends, which the
-        // view's lifetime does not exceed. Others write to it: each byte is read as an atomic.
+        assert_eq!(error, 0, "hf_region_begin_file() refused a part of the mapping");
+        // SAFETY: the part is mapped; lost pages read as zeros until the region ends, and the view
+        // does not live longer. Others may write: each byte is read as an atomic.
         let bytes = unsafe { std::slice::from_raw_parts(start as *const FileByte, len) };
         let result = f(View { bytes });
         let fault = open.end();
@@ -242,7 +242,7 @@ impl MappedFile {
 impl Drop for MappedFile {
     fn drop(&mut self) {
         if !self.base.is_null() {
-            // SAFETY: our mapping; no region of it is open, for that would borrow self.
+            // SAFETY: this object owns the mapping; an open region would borrow self.
             unsafe { libc::munmap(self.base as *mut c_void, self.len) };
         }
     }
@@ -254,7 +254,7 @@ impl AsRef<File> for MappedFile {
     }
 }
 
-/// Ends a region once.
+/// Ends a region exactly once.
 struct Region<'a> {
     raw: &'a sys::hf_region_t,
     open: bool,
@@ -265,7 +265,7 @@ impl Region<'_> {
         let mut fault = sys::hf_region_fault::default();
         if self.open {
             self.open = false;
-            // SAFETY: begun by this thread.
+            // SAFETY: this thread began the region.
             unsafe { sys::hf_region_end(self.raw.get(), &mut fault) };
         }
         fault
@@ -286,7 +286,7 @@ pub struct FileByte {
 }
 
 impl FileByte {
-    /// What it is now. Ordering: none.
+    /// Reads the byte. Ordering: none.
     #[inline]
     pub fn get(&self) -> u8 {
         self.byte.load(Ordering::Relaxed)
@@ -306,38 +306,36 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// All of it.
+    /// Returns all bytes of the mapping.
     #[inline]
     pub fn bytes(&self) -> &'a [FileByte] {
         self.bytes
     }
 
-    /// Bytes.
+    /// Returns the length in bytes.
     #[inline]
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Is there none?
+    /// Returns whether the mapping is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// Copies a part, by the fast copy of [`nofault`].
+    /// Copies a part, with the fast copy of [`nofault`].
     ///
     /// # Errors
     ///
-    /// The part is not in the mapping, or was lost: the offset of the first byte that was not
-    /// copied. That the file became shorter within a page only [`MappedFile::with`] itself finds
-    /// out.
+    /// The part is not in the mapping, or pages of it were lost; the offset is that of the first
+    /// byte not copied. Truncation within a page is detected only by [`MappedFile::with`].
     pub fn read_at(&self, offset: usize, dst: &mut [u8]) -> Result<(), Lost> {
         let from = match self.bytes.get(offset..).and_then(|bytes| bytes.get(..dst.len())) {
             Some(from) => from.as_ptr() as *const u8,
             None => return Err(Lost { offset: self.bytes.len() }),
         };
-        // SAFETY: our mapping, of which Rust has no reference that forbids reading; `dst` is not in
-        // it, for nobody has a `&mut` to that.
+        // SAFETY: Rust has no `&mut` to the mapping, so it may be read, and `dst` is not in it.
         unsafe { nofault::copy(dst, from) }.map_err(|fault| Lost { offset: offset + fault.done })
     }
 }

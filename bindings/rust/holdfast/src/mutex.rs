@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use holdfast_sys as sys;
 
-/// Nanoseconds as the functions take them; beyond 584 years there is no difference.
+/// Converts to nanoseconds, at most `u64::MAX` (584 years).
 pub(crate) fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// A mutex of 4 bytes, for [`lock_api`]. Spins for some 10 µs, then parks; a free lock can be taken
-/// by any running thread, and threads that keep taking it make room for a waiter every 300 µs.
+/// A mutex of 4 bytes, for [`lock_api`]. Spins for some 10 µs, then parks. Any running thread can
+/// acquire a free lock; threads that keep doing so let a waiter have it every 300 µs.
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct RawMutex(sys::hf_mutex_t);
@@ -27,9 +27,9 @@ impl RawMutex {
     }
 }
 
-// SAFETY: one winner (invariant X of holdfast/mutex.h); lock acquires, unlock releases. The thread
-// that took it unlocks it, so a guard stays in its thread. It may be moved while it is free:
-// nothing but threads that wait for it knows its address.
+// SAFETY: there is one holder (invariant X of holdfast/mutex.h); lock acquires, unlock releases.
+// Guards are not `Send`, because the locking thread must unlock. A free mutex may be moved: only
+// waiters know its address.
 unsafe impl lock_api::RawMutex for RawMutex {
     #[allow(clippy::declare_interior_mutable_const)]
     const INIT: RawMutex = RawMutex(sys::hf_mutex_t::INIT);
@@ -57,7 +57,7 @@ unsafe impl lock_api::RawMutex for RawMutex {
     }
 }
 
-// SAFETY: as above.
+// SAFETY: as for RawMutex.
 unsafe impl lock_api::RawMutexTimed for RawMutex {
     type Duration = Duration;
     type Instant = Instant;
@@ -71,7 +71,7 @@ unsafe impl lock_api::RawMutexTimed for RawMutex {
     }
 }
 
-/// Mutual exclusion in 4 bytes, by threads that may park. The default lock.
+/// A mutex of 4 bytes whose waiters park. The default lock.
 ///
 /// All of [`lock_api::Mutex`]: guards, [`try_lock_for`](lock_api::Mutex::try_lock_for), mapped
 /// guards, `const` construction. There is no poisoning: a panic unlocks.
@@ -92,7 +92,7 @@ unsafe impl lock_api::RawMutexTimed for RawMutex {
 /// assert!(TOTAL.try_lock_for(Duration::from_millis(1)).is_none());
 /// ```
 ///
-/// A guard stays in the thread that locked:
+/// A guard is not `Send`:
 ///
 /// ```compile_fail,E0277
 /// let mutex = holdfast::Mutex::new(1);
@@ -103,18 +103,18 @@ unsafe impl lock_api::RawMutexTimed for RawMutex {
 /// ```
 pub type Mutex<T> = lock_api::Mutex<RawMutex, T>;
 
-/// A free mutex, for a `static`.
+/// Makes an unlocked mutex, for a `static`.
 pub const fn const_mutex<T>(value: T) -> Mutex<T> {
     Mutex::const_new(<RawMutex as lock_api::RawMutex>::INIT, value)
 }
 
-/// What [`Mutex::lock`](lock_api::Mutex::lock) returns.
+/// The guard that [`Mutex::lock`](lock_api::Mutex::lock) returns.
 pub type MutexGuard<'a, T> = lock_api::MutexGuard<'a, RawMutex, T>;
 
 /// A guard of a part of the value: [`MutexGuard::map`](lock_api::MutexGuard::map).
 pub type MappedMutexGuard<'a, T> = lock_api::MappedMutexGuard<'a, RawMutex, T>;
 
-/// A spinlock of 4 bytes, for [`lock_api`]: its waiters compete for it, in no order.
+/// A spinlock of 4 bytes, for [`lock_api`]. It is not fair: waiters compete, in no order.
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct RawSpinlock(sys::hf_spinlock_t);
@@ -123,7 +123,7 @@ pub struct RawSpinlock(sys::hf_spinlock_t);
 unsafe impl Send for RawSpinlock {}
 unsafe impl Sync for RawSpinlock {}
 
-// SAFETY: as for RawMutex. A lock whose guard was forgotten is just locked.
+// SAFETY: as for RawMutex. If a guard is forgotten, the lock stays locked.
 unsafe impl lock_api::RawMutex for RawSpinlock {
     #[allow(clippy::declare_interior_mutable_const)]
     const INIT: RawSpinlock = RawSpinlock(sys::hf_spinlock_t::INIT);
@@ -151,11 +151,10 @@ unsafe impl lock_api::RawMutex for RawSpinlock {
     }
 }
 
-/// Mutual exclusion for some ten to some hundred instructions, by threads that have a processor
-/// each.
+/// A spinlock for sections of ten to some hundred instructions, if each thread has a processor.
 ///
-/// With more runnable threads than processors its waiters waste their time slices: take a
-/// [`Mutex`], which costs no more when it is free.
+/// With more runnable threads than processors its waiters waste their time slices: use a
+/// [`Mutex`], which costs no more without contention.
 ///
 /// ```
 /// use holdfast::Spinlock;
@@ -166,10 +165,10 @@ unsafe impl lock_api::RawMutex for RawSpinlock {
 /// ```
 pub type Spinlock<T> = lock_api::Mutex<RawSpinlock, T>;
 
-/// A free spinlock, for a `static`.
+/// Makes an unlocked spinlock, for a `static`.
 pub const fn const_spinlock<T>(value: T) -> Spinlock<T> {
     Spinlock::const_new(<RawSpinlock as lock_api::RawMutex>::INIT, value)
 }
 
-/// What [`Spinlock::lock`](lock_api::Mutex::lock) returns.
+/// The guard that [`Spinlock::lock`](lock_api::Mutex::lock) returns.
 pub type SpinlockGuard<'a, T> = lock_api::MutexGuard<'a, RawSpinlock, T>;

@@ -1,31 +1,32 @@
 // SPDX-License-Identifier: MIT
-//! Memory that may not be there: copy, clear, load and store, and a fault is an `Err`.
+//! Copies, clears, loads and stores memory that may be unmapped: a fault becomes an `Err`.
 //!
-//! For a mapping whose file can be truncated, a page of a guest, an address from a plug-in or a
-//! script. Not to hide a bug. For a mapped file [`MappedFile`](crate::MappedFile) is the safe way.
+//! For a mapping whose file can be truncated, a page of a guest, or an address from a plug-in or a
+//! script. Do not use it to hide bugs. For mapped files there is a safe type,
+//! [`MappedFile`](crate::MappedFile).
 //!
-//! # What is safe, and what is not
+//! # Safety
 //!
-//! A fault can't do harm here: it is an `Err`, and says to the byte how far the operation came. All
-//! the same these functions are `unsafe`, the reading ones too, because an address that *is* mapped
-//! may belong to anything:
+//! A fault is harmless: it becomes an `Err` with the exact number of bytes done. The functions are
+//! `unsafe` nevertheless, even those that read, because memory at an address that *is* mapped may
+//! belong to anything:
 //!
-//! * Rust code may hold a `&mut` to it. A read by others breaks what that promises to the compiler,
-//!   however the read is made.
-//! * It may be a device's registers, or memory of a `userfaultfd`: there, reading does something.
-//! * A write to memory that is not the caller's is never safe.
+//! * Rust code may hold a `&mut` to it, which promises the compiler that nobody else reads it, by
+//!   whatever means.
+//! * It may be a device's registers or a `userfaultfd`'s memory, where reading has side effects.
+//! * A write to memory that the caller does not own is never safe.
 //!
-//! What the caller need not care about, because the accesses are made by the library's own
-//! instructions and not by Rust's: that the memory is mapped, aligned, initialised, or of any type;
-//! and that other processes, or others in this one who use atomic operations or this module, write
-//! to it at the same time. What was read then is a mixture of old and new bytes.
+//! The memory need not be mapped, aligned, initialised or of any type, because the library's own
+//! instructions access it, not compiled Rust. Other processes may write to it at the same time, and
+//! so may other threads, by atomic operations or by this module; a read then gets a mixture of old
+//! and new bytes.
 //!
 //! # The handler
 //!
-//! [`install`] takes over SIGSEGV and SIGBUS. It passes on what is not its own: Rust's message for
-//! a stack overflow still comes. Both signals must not be blocked where this module is used, but
-//! for [`copy_safe`]; and a thread's alternate signal stack, if it has one, needs room for
-//! `getauxval(AT_MINSIGSTKSZ)` + 1024 bytes, as those that `std` makes have.
+//! [`install`] installs a handler for SIGSEGV and SIGBUS, which passes other faults to the previous
+//! handler, so Rust still reports a stack overflow. A thread that uses this module, except
+//! [`copy_safe`], must not block these signals. If it has an alternate signal stack, that needs
+//! room for `getauxval(AT_MINSIGSTKSZ)` + 1024 bytes, as the stacks of `std` have.
 
 use std::fmt;
 use std::io;
@@ -33,16 +34,16 @@ use std::os::raw::c_void;
 
 use holdfast_sys as sys;
 
-/// An operation that met memory that it could not access.
+/// An operation stopped at memory that it could not access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Bytes that were done before: exactly. None at or after it was touched.
+    /// The exact number of bytes done before the fault. No byte after them was touched.
     pub done: usize,
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "memory that could not be accessed, after {} bytes", self.done)
+        write!(f, "memory could not be accessed after {} bytes", self.done)
     }
 }
 
@@ -54,7 +55,7 @@ impl From<Fault> for io::Error {
     }
 }
 
-/// What the functions return: bytes not done.
+/// Converts the functions' result, the number of bytes not done.
 fn result(len: usize, left: usize) -> Result<(), Fault> {
     if left == 0 {
         Ok(())
@@ -63,12 +64,13 @@ fn result(len: usize, left: usize) -> Result<(), Fault> {
     }
 }
 
-/// Recover faults from now on. Call it once, early: a second call does nothing where the signals
-/// are still ours. Without it a fault ends the process, as it would without this library.
+/// Installs the signal handler. Call it once, early; another call reinstalls the handler if a
+/// signal has been reset to its default or is ignored. Without the handler a fault ends the
+/// process, as it would without this library.
 ///
 /// # Errors
 ///
-/// Of `sigaction()`; nothing is changed then.
+/// Those of `sigaction()`; nothing is changed then.
 pub fn install() -> io::Result<()> {
     match unsafe { sys::hf_nofault_install() } {
         0 => Ok(()),
@@ -76,7 +78,7 @@ pub fn install() -> io::Result<()> {
     }
 }
 
-/// Do SIGSEGV and SIGBUS still come to our handler first?
+/// Returns whether this library's handler is still the first for SIGSEGV and SIGBUS.
 pub fn is_owned() -> bool {
     unsafe { sys::hf_nofault_owned() }
 }
@@ -88,19 +90,19 @@ pub fn is_owned() -> bool {
 ///
 /// nofault::install().unwrap();
 /// let mut to = [0; 4];
-/// // SAFETY: nothing is mapped there.
+/// // SAFETY: the address 16 is never mapped.
 /// let fault = unsafe { nofault::copy(&mut to, 16 as *const u8) }.unwrap_err();
 /// assert_eq!(fault.done, 0);
 /// ```
 ///
 /// # Errors
 ///
-/// The bytes before the fault are in `dst`, the rest of `dst` is as it was.
+/// The bytes before the fault are in `dst`; the rest of `dst` is unchanged.
 ///
 /// # Safety
 ///
-/// What of `src..src + dst.len()` is mapped may be read by the caller at this moment: no `&mut` of
-/// others is to it, and reading it does nothing else. It does not overlap `dst`.
+/// The caller may read the mapped part of `src..src + dst.len()`: nobody has a `&mut` to it, and
+/// reading has no side effects. It does not overlap `dst`.
 pub unsafe fn copy(dst: &mut [u8], src: *const u8) -> Result<(), Fault> {
     let len = dst.len();
     result(len, sys::hf_copy_nofault(dst.as_mut_ptr() as *mut c_void, src as *const c_void, len))
@@ -110,22 +112,22 @@ pub unsafe fn copy(dst: &mut [u8], src: *const u8) -> Result<(), Fault> {
 ///
 /// # Errors
 ///
-/// The bytes before the fault are written, nothing at or after it.
+/// The bytes before the fault are written, none after them.
 ///
 /// # Safety
 ///
-/// What of `dst..dst + src.len()` is mapped may be written by the caller at this moment, with any
-/// bytes. It does not overlap `src`.
+/// The caller may write any bytes to the mapped part of `dst..dst + src.len()`. It does not overlap
+/// `src`.
 pub unsafe fn copy_to(dst: *mut u8, src: &[u8]) -> Result<(), Fault> {
     let len = src.len();
     result(len, sys::hf_copy_nofault(dst as *mut c_void, src.as_ptr() as *const c_void, len))
 }
 
-/// Copies between two places that both may fault. Ordering: none.
+/// Copies between two places which may both fault. Ordering: none.
 ///
 /// # Errors
 ///
-/// As [`copy_to`]. A `load` of either side tells which one faulted.
+/// As [`copy_to`]. To find out which side faulted, [`load`] a byte of each.
 ///
 /// # Safety
 ///
@@ -134,8 +136,8 @@ pub unsafe fn copy_between(dst: *mut u8, src: *const u8, len: usize) -> Result<(
     result(len, sys::hf_copy_nofault(dst as *mut c_void, src as *const c_void, len))
 }
 
-/// As [`copy`], also in a signal handler of SIGSEGV or SIGBUS, or where these are blocked, and
-/// without [`install`]: it asks the system where it must. Async-signal-safe.
+/// As [`copy`], but works without [`install`], in handlers of SIGSEGV and SIGBUS, and where these
+/// signals are blocked: it uses system calls where necessary. Async-signal-safe.
 ///
 /// # Errors
 ///
@@ -153,16 +155,16 @@ pub unsafe fn copy_safe(dst: &mut [u8], src: *const u8) -> Result<(), Fault> {
 ///
 /// # Errors
 ///
-/// The bytes before the fault are 0, nothing at or after it is written.
+/// The bytes before the fault are 0; none after them is written.
 ///
 /// # Safety
 ///
-/// What of `dst..dst + len` is mapped may be written by the caller at this moment, with zeros.
+/// The caller may write zeros to the mapped part of `dst..dst + len`.
 pub unsafe fn clear(dst: *mut u8, len: usize) -> Result<(), Fault> {
     result(len, sys::hf_clear_nofault(dst as *mut c_void, len))
 }
 
-/// Fills memory that may fault. As [`clear`].
+/// Fills memory that may fault with a byte. Ordering: none.
 ///
 /// # Errors
 ///
@@ -170,12 +172,12 @@ pub unsafe fn clear(dst: *mut u8, len: usize) -> Result<(), Fault> {
 ///
 /// # Safety
 ///
-/// As [`clear`], with that byte.
+/// As [`clear`], but for `byte` instead of zeros.
 pub unsafe fn fill(dst: *mut u8, byte: u8, len: usize) -> Result<(), Fault> {
     result(len, sys::hf_fill_nofault(dst as *mut c_void, byte, len))
 }
 
-/// The integers of 8 to 64 bits: what [`load`] and [`store`] take.
+/// The types that [`load`] and [`store`] accept: integers of 8 to 64 bits.
 pub trait Word: Copy + sealed::Word {}
 
 mod sealed {
@@ -216,11 +218,11 @@ words! {
     i64 u64 hf_load64_nofault hf_store64_nofault;
 }
 
-/// Reads one word, of any alignment; by one access where it is aligned. Ordering: none.
+/// Reads a word at any alignment; if it is aligned, by one access. Ordering: none.
 ///
 /// # Errors
 ///
-/// It can't be read.
+/// The word can't be read.
 ///
 /// # Safety
 ///
@@ -234,11 +236,11 @@ pub unsafe fn load<T: Word>(src: *const T) -> Result<T, Fault> {
     }
 }
 
-/// Writes one word, of any alignment; by one access where it is aligned. Ordering: none.
+/// Writes a word at any alignment; if it is aligned, by one access. Ordering: none.
 ///
 /// # Errors
 ///
-/// It can't be written. A word that lies on two pages may be written in part.
+/// The word can't be written. A word that crosses a page boundary may be written in part.
 ///
 /// # Safety
 ///

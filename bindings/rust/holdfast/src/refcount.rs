@@ -5,11 +5,12 @@ use std::fmt;
 
 use holdfast_sys as sys;
 
-/// A reference count of 4 bytes that saturates, for structures that keep one themselves. Where
-/// [`std::sync::Arc`] will do, take that.
+/// A saturating reference count of 4 bytes, for structures that embed one. If
+/// [`std::sync::Arc`] suffices, use that.
 ///
 /// Misuse is reported ([`crate::report`]) and makes the count *saturated*: it then never becomes 0,
-/// and what it counts leaks. The number of references of one call is 1 to `i32::MAX`; others panic.
+/// and the object leaks. A call adds or drops 1 to `i32::MAX` references; with other numbers it
+/// panics.
 ///
 /// ```
 /// use holdfast::Refcount;
@@ -17,7 +18,7 @@ use holdfast_sys as sys;
 /// let count = Refcount::new(1);
 /// count.inc();
 /// assert!(!count.dec_and_test());
-/// assert!(count.dec_and_test()); // the last: now free the object
+/// assert!(count.dec_and_test()); // the last reference: now free the object
 /// assert!(!count.inc_not_zero()); // dead
 /// ```
 #[repr(transparent)]
@@ -35,73 +36,77 @@ fn references(n: u32) -> i32 {
 }
 
 impl Refcount {
-    /// With so many references; 0 = dead from the start.
+    /// Makes a count of `n` references; 0 = dead from the start.
     #[inline]
     pub const fn new(n: u32) -> Refcount {
         assert!(n <= i32::MAX as u32);
         Refcount(sys::hf_refcount_t::new(n as i32))
     }
 
-    /// For an object that is never freed: operations on it change nothing and report nothing.
+    /// Makes a count for an object that is never freed: operations on it change nothing and are not
+    /// reported.
     #[inline]
     pub const fn immortal() -> Refcount {
         Refcount(sys::hf_refcount_t::new(sys::HF_REFCOUNT_IMMORTAL))
     }
 
-    /// One more, by a thread that has a reference. Ordering: none.
+    /// Takes a reference; the caller must have one already. Ordering: none.
     #[inline]
     pub fn inc(&self) {
         unsafe { sys::hf_refcount_inc(self.0.get()) }
     }
 
-    /// `n` more. Ordering: none.
+    /// Takes `n` references; the caller must have one already. Ordering: none.
     #[inline]
     pub fn add(&self, n: u32) {
         unsafe { sys::hf_refcount_add(references(n), self.0.get()) }
     }
 
-    /// One more, unless the object is dead: false. Ordering: acquire on true.
+    /// Takes a reference, unless the count is 0. Returns whether it did. Ordering: acquire on true.
     #[inline]
     #[must_use]
     pub fn inc_not_zero(&self) -> bool {
         unsafe { sys::hf_refcount_inc_not_zero_acquire(self.0.get()) }
     }
 
-    /// One less; true = it was the last. Ordering: release; on true also acquire.
+    /// Drops a reference. Returns whether it was the last. Ordering: release; on true also acquire.
     #[inline]
     #[must_use]
     pub fn dec_and_test(&self) -> bool {
         unsafe { sys::hf_refcount_dec_and_test(self.0.get()) }
     }
 
-    /// `n` less; true = they were the last. Ordering: release; on true also acquire.
+    /// Drops `n` references. Returns whether they were the last. Ordering: release; on true also
+    /// acquire.
     #[inline]
     #[must_use]
     pub fn sub_and_test(&self, n: u32) -> bool {
         unsafe { sys::hf_refcount_sub_and_test(references(n), self.0.get()) }
     }
 
-    /// One less, which is known not to be the last. Ordering: release.
+    /// Drops a reference that the caller knows is not the last. Ordering: release.
     #[inline]
     pub fn dec(&self) {
         unsafe { sys::hf_refcount_dec(self.0.get()) }
     }
 
-    /// From 1 to 0: true; else nothing is done. Ordering: release and acquire on true.
+    /// Drops the reference if it is the last. Returns whether it did. Ordering: release and acquire
+    /// on true.
     #[inline]
     #[must_use]
     pub fn dec_if_one(&self) -> bool {
         unsafe { sys::hf_refcount_dec_if_one(self.0.get()) }
     }
 
-    /// One less, unless it is the last: false. Ordering: release on true.
+    /// Drops a reference, unless it is the last. Returns whether it did. Ordering: release on true.
     #[inline]
     #[must_use]
     pub fn dec_not_one(&self) -> bool {
         unsafe { sys::hf_refcount_dec_not_one(self.0.get()) }
     }
 
-    /// 1 to `i32::MAX`; 0 = dead; negative = saturated or immortal. Ordering: none; may be stale.
+    /// Returns the count, which may be stale: 0 = dead; negative = saturated or immortal. Ordering:
+    /// none.
     #[inline]
     pub fn read(&self) -> i32 {
         unsafe { sys::hf_refcount_read(self.0.get()) }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-//! What happens when a count is misused: it is reported, never hidden, and by default not fatal.
+//! How the misuse of a count is reported. By default it is not fatal.
 //!
-//! Each kind is reported once, by a line on standard error, and then counted. `HOLDFAST_REPORT` in
-//! the environment, or [`set_mode`], chooses otherwise.
+//! The first misuse of each kind prints a line to standard error; later ones are only counted.
+//! `HOLDFAST_REPORT` in the environment, or [`set_mode`], changes that.
 //!
 //! ```
 //! use holdfast::report::{self, Kind};
@@ -24,47 +24,47 @@ use holdfast_sys as sys;
 #[non_exhaustive]
 #[repr(u32)]
 pub enum Kind {
-    /// `inc_not_zero`, `upgrade` past the top: saturated, leaks.
+    /// `inc_not_zero` overflowed: the count is saturated, the object leaks.
     AddNotZeroOverflow = sys::HF_REPORT_ADD_NOT_ZERO_OVF,
-    /// `inc`, `add`, `clone` past the top: saturated, leaks.
+    /// `inc` or `add` overflowed: the count is saturated, the object leaks.
     AddOverflow = sys::HF_REPORT_ADD_OVF,
-    /// `inc`, `add` on 0: a use after free.
+    /// `inc` or `add` on 0: a use after free.
     AddUseAfterFree = sys::HF_REPORT_ADD_UAF,
-    /// `dec_and_test`, `sub_and_test` below 0: a use after free.
+    /// `dec_and_test` or `sub_and_test` went below 0: a use after free.
     SubUseAfterFree = sys::HF_REPORT_SUB_UAF,
-    /// `dec` that reached 0: leaks.
+    /// `dec` reached 0: the object leaks.
     DecLeak = sys::HF_REPORT_DEC_LEAK,
-    /// A lockref's `get` past the top: pinned, leaks.
+    /// `get` of a lockref overflowed: its count is pinned, the object leaks.
     LockrefOverflow = sys::HF_REPORT_LOCKREF_OVF,
-    /// A lockref's `get` on a dead object.
+    /// `get` of a lockref whose object is dead.
     LockrefDead = sys::HF_REPORT_LOCKREF_DEAD,
-    /// Any operation on a saturated count: it leaks already.
+    /// An operation on a saturated count, whose object leaks already.
     Saturated = sys::HF_REPORT_SATURATED,
 }
 
 impl Kind {
-    /// What it means, in the words of the warning.
+    /// Returns the text that the warning has.
     pub fn text(self) -> &'static str {
         // SAFETY: a constant string, never null.
         unsafe { CStr::from_ptr(sys::hf_report_text(self as u32)) }.to_str().unwrap_or("")
     }
 }
 
-/// What a report does.
+/// How misuse is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Mode {
-    /// The first of each kind: one line on standard error. The default.
+    /// Count, and print a line to standard error for the first of each kind. The default.
     Warn = sys::HF_REPORT_MODE_WARN,
-    /// A line for each, and then `abort()`.
+    /// Print a line and call `abort()`.
     Abort = sys::HF_REPORT_MODE_ABORT,
-    /// The counters only.
+    /// Only count.
     Count = sys::HF_REPORT_MODE_COUNT,
-    /// Nothing at all.
+    /// Do nothing.
     Quiet = sys::HF_REPORT_MODE_QUIET,
 }
 
-/// Sets the mode, and returns the one before. Ordering: none.
+/// Sets the mode and returns the previous one. Ordering: none.
 pub fn set_mode(mode: Mode) -> Mode {
     match unsafe { sys::hf_report_set_mode(mode as u32) } {
         sys::HF_REPORT_MODE_ABORT => Mode::Abort,
@@ -74,12 +74,12 @@ pub fn set_mode(mode: Mode) -> Mode {
     }
 }
 
-/// How often has this kind been reported? Ordering: none.
+/// Returns how often misuse of this kind has been counted. Ordering: none.
 pub fn count(kind: Kind) -> u32 {
     unsafe { sys::hf_report_count(kind as u32) }
 }
 
-/// All counters to 0, and each kind may warn again.
+/// Resets all counters to 0, so that each kind may print a warning again.
 pub fn reset() {
     unsafe { sys::hf_report_reset() }
 }

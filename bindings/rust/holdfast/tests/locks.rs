@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Mutex, Condvar, Spinlock and Lockref, by several threads.
+//! Tests Mutex, Condvar, Spinlock, Refcount and Lockref with several threads.
 
 use std::cell::UnsafeCell;
 use std::mem::size_of;
@@ -13,7 +13,7 @@ use holdfast::{
     Refcount, Spinlock,
 };
 
-/// So long no test waits, unless something is lost.
+/// A timeout that expires only if a wakeup is lost.
 const MINUTES: Duration = Duration::from_secs(300);
 
 static GLOBAL: Mutex<u64> = const_mutex(0);
@@ -28,7 +28,7 @@ fn sizes() {
     assert_eq!(size_of::<Lockref>(), 8);
 }
 
-/// A counter that loses additions unless the lock works, and the pair of it.
+/// Increments two counters, which differ or miss increments if the lock does not exclude.
 fn count<L: lock_api::RawMutex + Sync>(threads: u64, rounds: u64) {
     let pair = lock_api::Mutex::<L, _>::new((0u64, 0u64));
     thread::scope(|scope| {
@@ -40,7 +40,7 @@ fn count<L: lock_api::RawMutex + Sync>(threads: u64, rounds: u64) {
                     assert_eq!(held.0, held.1);
                     held.0 += 1;
                     if round % 64 == 0 {
-                        thread::yield_now(); // others would see a half of it
+                        thread::yield_now(); // without exclusion another thread sees them differ
                     }
                     held.1 = held.0;
                 }
@@ -164,7 +164,7 @@ fn condvar_times_out() {
     let never = Condvar::default();
     let mut guard = mutex.lock();
     let start = Instant::now();
-    // A wait may return for no reason; not for ever.
+    // There may be spurious wakeups, but not for ever.
     while !never.wait_for(&mut guard, Duration::from_millis(2)).timed_out() {
         assert!(start.elapsed() < MINUTES);
     }
@@ -174,10 +174,10 @@ fn condvar_times_out() {
     while !never.wait_until(&mut guard, Instant::now()).timed_out() {
         assert!(start.elapsed() < MINUTES);
     }
-    assert!(mutex.try_lock().is_none(), "it is held again");
+    assert!(mutex.try_lock().is_none(), "a wait returned without the mutex");
 }
 
-/// Two mutexes with one condition variable: of no use, but each waiter comes back with its own.
+/// Waiters of one condition variable may have different mutexes; each returns with its own.
 #[test]
 fn condvar_with_two_mutexes() {
     let mutexes = [Mutex::new(false), Mutex::new(false)];
@@ -194,7 +194,7 @@ fn condvar_with_two_mutexes() {
         for mutex in &mutexes {
             *mutex.lock() = true;
         }
-        // Until both threads have seen it, in either order.
+        // A thread that waits is woken; one that comes later sees that the condition is true.
         changed.notify_all();
     });
 }
@@ -240,7 +240,7 @@ fn lockref_functions() {
     assert_eq!(object.into_inner(), [1, 2, 3]);
 }
 
-/// Threads take and drop references, and the one that drops the last takes the value out under the lock.
+/// Exactly one thread drops the last reference, and it has exclusive access to the value.
 #[test]
 fn lockref_last_put_decides() {
     struct Cell(UnsafeCell<u32>);
@@ -266,7 +266,7 @@ fn lockref_last_put_decides() {
                         last.mark_dead();
                         assert!(
                             !winners.swap(true, Ordering::Relaxed),
-                            "two have dropped the last"
+                            "two threads dropped the last reference"
                         );
                         // SAFETY: the thread that drops the last reference has exclusive access.
                         unsafe { touched.add() };

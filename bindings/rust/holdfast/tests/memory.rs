@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! nofault and MappedFile: faults are exact, and other handlers still get theirs.
+//! Tests nofault and MappedFile: reported offsets are exact, and other handlers get their faults.
 
 use std::env;
 use std::fs::{self, File, OpenOptions};
@@ -18,7 +18,7 @@ fn page() -> usize {
     unsafe { libc::sysconf(libc::_SC_PAGESIZE) as usize }
 }
 
-/// A page that is there, of ones, and one behind it that is not.
+/// A page filled with ones, followed by an inaccessible page.
 struct Pages(*mut u8);
 
 impl Pages {
@@ -38,7 +38,7 @@ impl Pages {
         }
     }
 
-    /// So many bytes in front of the end of the first.
+    /// The address that many bytes before the end of the first page.
     fn before_end(&self, bytes: usize) -> *mut u8 {
         unsafe { self.0.add(page() - bytes) }
     }
@@ -127,7 +127,7 @@ fn safe_with_signals_blocked() {
     .unwrap();
 }
 
-/// What the process dies of where a fault is a bug, and Rust's own handler for a stack that is full.
+/// A null pointer dereference still ends the process, and Rust still reports a stack overflow.
 #[test]
 fn other_faults_are_as_before() {
     if let Ok(how) = env::var("HOLDFAST_TEST_DIE") {
@@ -166,7 +166,7 @@ fn other_faults_are_as_before() {
     );
 }
 
-/// A file of so many bytes that goes with the test.
+/// A file that is removed at the end of the test.
 struct Temporary(PathBuf);
 
 impl Temporary {
@@ -232,14 +232,14 @@ fn truncated_before() {
                 unsafe { file.with_slice(|bytes| bytes.iter().filter(|&&byte| byte == 7).count()) };
             assert_eq!(all.unwrap_err().offset, len);
         }
-        // A read of what is there works, one of a byte more does not, and says where.
+        // A read up to the new end works; a read of one byte more fails and reports the end.
         let mut part = vec![0; len];
         file.read_at(0, &mut part).unwrap();
         assert!(part.iter().all(|&byte| byte == 7));
         part.push(0);
         assert_eq!(file.read_at(0, &mut part).unwrap_err().offset, len);
         assert_eq!(file.read_at(len, &mut [0]).unwrap_err().offset, len);
-        // And when the file is as long as it was all of it is read again.
+        // When the file has its old length again, all of it can be read.
         fs::write(&temporary.0, vec![8; whole]).unwrap();
         assert_eq!(file.with(|view| view.bytes()[whole - 1].get()), Ok(8));
     }
@@ -288,7 +288,7 @@ fn a_panic_ends_the_region() {
     assert_eq!(lost(&file), Some(page()));
 }
 
-/// Threads that begin one region after the other: when the file is whole again they report no loss.
+/// After the file has its old length again, new regions report no loss.
 #[test]
 fn many_threads_forget_a_loss_that_was_healed() {
     let (content, stop) = (vec![7; 64 * page()], AtomicBool::new(false));
@@ -313,7 +313,7 @@ fn many_threads_forget_a_loss_that_was_healed() {
         temporary.truncate(16 * page());
         wait(&losses, 20);
         OpenOptions::new().write(true).open(&temporary.0).unwrap().write_all(&content).unwrap();
-        // Regions that were open at the loss may still report it, and then no more.
+        // Regions that were open at the loss may still report it; later ones must not.
         let healed = (0..100).any(|_| {
             let before = losses.load(Ordering::Relaxed);
             wait(&rounds, 500);
