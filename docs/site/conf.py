@@ -8,13 +8,11 @@ copyright = "the Holdfast authors, MIT licence"  # noqa: A001 - Sphinx's own nam
 
 extensions = ["myst_parser"]
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
-master_doc = root_doc = "index"
 exclude_patterns = ["_include/*"]
 primary_domain = "c"
 highlight_language = "c"
 pygments_style = "xcode"
 pygments_dark_style = "monokai"
-nitpicky = False
 smartquotes = False
 
 myst_heading_anchors = 4
@@ -28,11 +26,8 @@ html_search_scorer = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
-html_use_index = True
 html_domain_indices = False
-html_last_updated_fmt = None
 html_theme_options = {"navigation_with_keys": True}
-templates_path = []
 
 # Code in Markdown may have "..." for omitted parts.
 suppress_warnings = ["misc.highlighting_failure"]

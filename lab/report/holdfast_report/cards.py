@@ -38,7 +38,6 @@ CARDS = (
     ("Mapping that may be truncated", "region", (("begin + end", 1),), "region", HANDLERS),
 )
 
-FALLBACK = {"region": "Use hf_region_begin() around code that you cannot change."}  # for tables without advice
 MORE = {"lockref": " No other library measured here has one: the other bar is a lock taken for each operation."}
 
 
@@ -53,7 +52,7 @@ def measured_row(results: Results, table: str, case: str, threads: int | None, n
 def sentence(results: Results, table: str) -> str:
     family = tables.family(table)
     advice = family.advice(results)
-    use = f"{advice.use} {advice.job}." if advice else FALLBACK.get(table, f"Use {family.names or table}.")
+    use = f"{advice.use} {advice.job}." if advice else f"Use {family.names or table}."
     return use + MORE.get(table, "")
 
 

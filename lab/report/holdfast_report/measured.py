@@ -29,7 +29,7 @@ class Field(Struct, frozen=True):
         return NOTHING if value is None else self.show(value / self.per)
 
 
-COMMON = (Field("cycles_per_op", "cycles", "per op"), Field("gap", "gap", "%", fmt_share))
+GAP = Field("gap", "gap", "%", fmt_share)
 
 
 def check_cell(row: Row) -> str:
@@ -49,7 +49,7 @@ def columns_of(results: Results, rows: list[Row], fields: tuple[Field, ...]) -> 
         (Column("time", "ns/op"), lambda r: fmt_time(r.ns)),
         (Column("spread", "% IQR/median"), lambda r: fmt_share(r.spread)),
         (Column("fairness", "least/most"), lambda r: fmt_fairness(r.fairness)),
-        *((Column(f.name, f.unit), f.cell) for f in (*fields, *COMMON)),
+        *((Column(f.name, f.unit), f.cell) for f in (*fields, GAP)),
         (Column("rounds", "count"), lambda r: str(r.rounds) if many and r.rounds is not None else NOTHING),
         (text("count check"), check_cell),
     ]

@@ -284,6 +284,7 @@ FAMILIES = (
         " end, and the file mapped again; call is left by a jump, and maps nothing. 63 open: with as many other regions. 16"
         " MiB lost: a read of each of 4,096 lost pages. own handler: a program's own, installed and restored each time,"
         " which replaces one page per fault. region, file: checks the file's length at the end.",
+        names="hf_region_begin() around code that you cannot change",
         other_contract={
             "region, file": "reports the file's end to the byte",
             "region, process": "the faults of all threads",
