@@ -3,12 +3,12 @@
 #define HF_COND_H
 #pragma GCC system_header
 /*
- * cond - a condition variable in 4 bytes: threads park until another one changes what a mutex protects.
+ * cond - a condition variable in 4 bytes: threads park until another thread signals a change.
  *
  * Use when / not when
- *   Where a thread waits for something that the holder of a mutex will do: a queue that is no longer
- *   empty. Not where it waits for the mutex only. Not in a signal handler. Not in an environment without
- *   parking (HF_ENV_HAS_PARK is 0): this header is empty there.
+ *   Where a thread waits for a condition that another thread makes true under a mutex, such as a
+ *   queue that is no longer empty. Not to wait for the mutex itself. Not in a signal handler. Not
+ *   in an environment without parking (HF_ENV_HAS_PARK is 0): this header is empty there.
  *   Two types: hf_cond_t goes with hf_mutex_t, hf_cond_shared_t with hf_mutex_shared_t, for memory
  *   that several processes have mapped.
  *
@@ -21,40 +21,41 @@
  * Example     examples/cond.c
  * C++         hf::condition_variable, with std::unique_lock<hf::mutex>
  *
- * Always wait in a loop that checks the condition itself: a wait may return for no reason (between
- * processes it does so now and then), and the condition may have changed again before this thread had
- * the mutex. Change the condition with the mutex held; signal with it or without. All threads that wait at
- * the same time use the same mutex.
+ * Always wait in a loop that checks the condition: a wait may return spuriously (between processes
+ * it does so now and then), and the condition may be false again by the time this thread has the
+ * mutex. Change the condition with the mutex held; signal with it held or not. All threads that
+ * wait at the same time use the same mutex.
  *
  * State
- *   hf_cond_t          how many threads wait at it; their queue is in the table of waiters
+ *   hf_cond_t          the number of its waiters; their queue is in the table of waiters
  *                      (src/parking/parking.h)
- *   hf_cond_shared_t   a number that changes with each signal, and in bit 0 whether threads may be
- *                      parked
+ *   hf_cond_shared_t   a sequence number that each signal changes; bit 0: threads may be parked
  *
- *   A thread spins for up to 10 us before it parks if its last spins ended with a signal, else once in 32
- *   waits; a signal to a thread that spins makes no system call for it. Once a turn (300 us, M5 of mutex.h) a
- *   thread that spins yields its processor, since a signalled one may be waiting for it.
+ *   A thread spins for up to 10 us before it parks if its recent spins ended with a signal,
+ *   otherwise in one wait of 32. To signal a spinning thread takes no system call. Once a turn (300
+ *   us, M5 of mutex.h) a spinning thread yields its processor, since a signalled thread may need
+ *   it.
  *
- *   A signal wakes one thread, which then competes for the mutex like any other. A broadcast does not wake
- *   threads to have them park again at the mutex: it moves those that are parked from the queue of the
- *   condition variable to that of the mutex, and wakes the first there, which is one of another processor if there is
- *   one. A signal moves a thread, too, while the mutex is held and others wait for it. A thread that parks
- *   here leaves its processor to a waiter at the mutex (M5 of mutex.h): so each processor has a chain of
- *   wake-ups of its own, and none idles. Between processes the kernel moves them.
+ *   A signal wakes one thread, which then competes for the mutex like any other. A broadcast does
+ *   not wake threads only to have them park again at the mutex: it moves the parked ones from the
+ *   queue of the condition variable to that of the mutex, and wakes the first one there, which is
+ *   one that ran on another processor if possible. A signal, too, moves a thread while the mutex is
+ *   held and others wait for it. A thread that parks here leaves its processor to a waiter at the
+ *   mutex (M5 of mutex.h), so each processor has a chain of wake-ups, and none idles. Between
+ *   processes the kernel moves threads.
  *
  * Invariants
  *   C1  No signal is lost: a thread queues itself, or reads the number, before it releases the mutex. A
  *       thread that changes the condition under that mutex and then signals finds the waiter.
  *   C2  A thread that was woken or moved does not touch the condition variable again, and a signal does
- *       not touch it after it has taken out the last waiter: the woken thread may free it if no other
- *       thread is going to wait or signal.
+ *       not touch it after it has dequeued the last waiter: the woken thread may free it if no
+ *       other thread is going to wait or signal.
  *   C3  A waiter that times out never consumes a signal: under the lock of the bucket it either leaves
- *       the queue of the condition variable, or finds that a signal has taken it out.
+ *       the queue of the condition variable, or finds that a signal has dequeued it.
  *   C4  In the child of a fork no thread waits. A mutex that another thread held at the fork, or was
  *       releasing on its way into a wait, stays locked in the child: fork with the mutex held.
- *   C5  A process that is killed takes at most one signal with it, its own; the others look again after
- *       64 ms.
+ *   C5  A killed process loses at most the one signal that its own waiter was given; waiters of
+ *       other processes recheck after 64 ms.
  *   C6  A signalled thread may return, and reuse its stack, before the signal has returned. So the signal
  *       reads and writes the waiter before it releases the new state, which the thread acquires.
  *
@@ -62,7 +63,7 @@
  *
  * Arguments
  *   cond      initialized by HF_COND_INIT, by init, or with all bytes 0
- *   mutex     the one that all threads that wait at that time use
+ *   mutex     the mutex that all present waiters use
  *   timeout   in nanoseconds
  *
  * Ordering
@@ -111,9 +112,9 @@ void hf_detail_cond_shared_wake(hf_atomic32_t *cond, hf_atomic32_t *mutex)
 HF_END_DECLS
 
 /**
- * hf_cond_init - make a condition variable
+ * hf_cond_init - initialize a condition variable
  *
- * Context:  before any other thread can see it. All bytes 0 are one too
+ * Context:  before any other thread can see it. Memory whose bytes are all 0 is initialized, too
  * Ordering: none
  */
 HF_INLINE void hf_cond_init(hf_cond_t *cond)
@@ -127,10 +128,10 @@ HF_INLINE void hf_cond_init(hf_cond_t *cond)
  * @mutex:    held by the caller, once
  * @deadline: in nanoseconds of CLOCK_MONOTONIC; HF_ENV_FOREVER = none
  *
- * Context:  the holder of the mutex; no signal handler. May return for no reason
+ * Context:  the holder of the mutex; no signal handler. May return spuriously
  * Ordering: release, then acquire
  * Errors:   under HF_VALIDATE a mutex that is not held is reported, and the function returns at once
- * Return:   true = signalled, or for no reason; false = the deadline has come. The mutex is held
+ * Return:   true = signalled, or spurious; false = the deadline has passed. The mutex is held
  */
 HF_INLINE bool hf_cond_wait_until(hf_cond_t *cond, hf_mutex_t *mutex, uint64_t deadline)
 	HF_REQUIRES(mutex)
@@ -152,7 +153,7 @@ HF_INLINE void hf_cond_wait(hf_cond_t *cond, hf_mutex_t *mutex) HF_REQUIRES(mute
 	(void)hf_cond_wait_until(cond, mutex, HF_ENV_FOREVER);
 }
 
-/* hf_cond_wait_timeout - hf_cond_wait_until() so many nanoseconds from now. */
+/* hf_cond_wait_timeout - hf_cond_wait_until() with a deadline `timeout` nanoseconds from now. */
 HF_INLINE bool hf_cond_wait_timeout(hf_cond_t *cond, hf_mutex_t *mutex, uint64_t timeout)
 	HF_REQUIRES(mutex)
 {
@@ -160,7 +161,7 @@ HF_INLINE bool hf_cond_wait_timeout(hf_cond_t *cond, hf_mutex_t *mutex, uint64_t
 }
 
 /**
- * hf_cond_signal - wake one thread that waits, if there is one
+ * hf_cond_signal - wake one waiter, if there is one
  *
  * Context:  any thread, with the mutex held or not; no signal handler
  * Ordering: none
@@ -172,7 +173,7 @@ HF_INLINE void hf_cond_signal(hf_cond_t *cond)
 }
 
 /**
- * hf_cond_broadcast - wake all threads that wait; they take the mutex one after another
+ * hf_cond_broadcast - wake all waiters; they take the mutex one after another
  *
  * Context:  as hf_cond_signal()
  * Ordering: none
@@ -230,8 +231,8 @@ HF_INLINE void hf_cond_shared_signal(hf_cond_shared_t *cond)
 }
 
 /**
- * hf_cond_shared_broadcast - as hf_cond_broadcast(); the kernel moves them to the mutex
- * @mutex: the one that they use, at this process's address
+ * hf_cond_shared_broadcast - as hf_cond_broadcast(); the kernel moves the waiters to the mutex
+ * @mutex: the mutex that the waiters use, at its address in this process
  *
  * Ordering: none
  */
@@ -243,10 +244,10 @@ HF_INLINE void hf_cond_shared_broadcast(hf_cond_shared_t *cond, hf_mutex_shared_
 
 #ifdef __cplusplus
 HF_BEGIN_CXX
-/* As std::condition_variable, for std::unique_lock<hf::mutex>; without std::cv_status: a bool. */
+/* As std::condition_variable, for std::unique_lock<hf::mutex>; a bool replaces std::cv_status. */
 class condition_variable {
 public:
-	/* All bytes 0. A global one is there before any constructor runs. */
+	/* Constant-initialized (all bytes 0): a global one can be used in any constructor. */
 	HF_DETAIL_CONSTEXPR condition_variable() noexcept : raw_() {}
 	condition_variable(const condition_variable &) = delete;
 	condition_variable &operator=(const condition_variable &) = delete;
@@ -265,7 +266,7 @@ public:
 		while (!predicate())
 			wait(lock);
 	}
-	/* Accepts any clock. False = its time has come; true = signalled, or for no reason. */
+	/* Accepts any clock. False = timed out; true = signalled, or spurious. */
 	template <class Lock, class TimePoint>
 	bool wait_until(Lock &lock, const TimePoint &time)
 	{

@@ -6,9 +6,11 @@
  * holdfast - every public header, in one line.
  *
  * Use when / not when
- *   In a program that uses several primitives, or to try the library. A header of your own is better
- *   off with the one that it needs, because each of its users pays for what it includes. extern.h
- *   is not included: it is for other languages. Where the environment lacks something (a kernel has no parking), that header is empty.
+ *   In a program that uses several primitives, or to try the library. In a header of your own,
+ *   include only what it needs: everything that includes yours compiles that, too. extern.h is left
+ *   out: it is for other languages. A header that needs what the environment lacks (a kernel has no
+ *        parking) is
+ *   empty.
  */
 #include "cond.h"
 #include "intrusive_ptr.h"
@@ -23,7 +25,6 @@
 #include "region.h"
 #include "report.h"
 #include "spinlock.h"
-#include "spinlock_ticket.h"
 #include "spinlock_ticket.h"
 #include "validate.h"
 #include "version.h"

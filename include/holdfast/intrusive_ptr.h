@@ -6,11 +6,12 @@
  * intrusive_ptr - a C++ pointer that owns a reference, and a base class with the count.
  *
  * Use when / not when
- *   For C++ objects that several owners share, with the count in the object: one word a pointer, one
- *   allocation an object, and a pointer can be made again from a plain one. Not for objects with one
- *   owner: std::unique_ptr. Not where weak references are needed: std::shared_ptr. Not for cycles:
- *   they are never freed. Two threads may own one object, but not use one intrusive_ptr at once
- *   unless both only read it, as with all of the standard library's pointers.
+ *   For C++ objects that several owners share, with the count in the object: a pointer is one word,
+ *   an object one allocation, and a plain pointer can be turned into an owning one. Not for objects
+ *   with one owner: std::unique_ptr. Not where weak references are needed: std::shared_ptr. Not for
+ *   cycles: they are never freed. Two threads may own one object, but not use one intrusive_ptr at
+ *           once unless
+ *   both only read it, as with all of the standard library's pointers.
  *
  * Operations
  *   hf::refcounted<T>                   base class of T: a refcount that begins with one reference
@@ -24,16 +25,16 @@
  * Example     examples/intrusive_ptr.cpp
  *
  * Whose count    An intrusive_ptr calls these functions, which it finds in T's namespace or T's base
- *                (argument-dependent lookup). refcounted<T> has the first three. A type of somebody
- *                else's, as a struct of C with its own get and put, needs those that are used:
+ *                (argument-dependent lookup). refcounted<T> has the first three. Any other type,
+ *                such as a C struct with its own get and put, must have those that are used:
  *
  *     void intrusive_ptr_add_ref(T *)             one more, by an owner
  *     void intrusive_ptr_release(T *)             one less; frees the object if it was the last
  *     bool intrusive_ptr_add_ref_not_zero(T *)    one more unless there is none: for retain_not_zero
  *     bool intrusive_ptr_add_ref_not_dead(T *)    one more unless it is dead: lockref_counted.h
  *
- *                Types written for boost::intrusive_ptr have the first two, and work as they are;
- *                if their count begins at 0, the first pointer is made by retain, not by adopt.
+ *                Types written for boost::intrusive_ptr have the first two, and work unchanged; if
+ *                their count begins at 0, make the first pointer by retain, not by adopt.
  *
  * How it is freed    The last owner's thread calls Deleter()(T *): delete, unless refcounted's second
  *                parameter names another class. A class derived from T is deleted as a T: T then has a
@@ -78,7 +79,7 @@ inline constexpr retain_t retain{};
 inline constexpr retain_not_zero_t retain_not_zero{};
 inline constexpr retain_not_dead_t retain_not_dead{};
 
-/* What frees an object of refcounted<T> unless it names another: a class with such a function. */
+/* The default Deleter of refcounted<T>. */
 struct delete_object {
 	template <class T>
 	void operator()(T *object) const noexcept
@@ -128,8 +129,8 @@ private:
 			last_put(object);
 	}
 	/*
-	 * Out of the fast path's line. And out of the compiler's sight, which would believe that each
-	 * put may be the last, and warn of other owners that use the object behind it.
+	 * Out of line, and opaque to the compiler, which would otherwise assume that each put may
+	 * be the last, and warn of other owners' uses after it.
 	 */
 	__attribute__((__noinline__)) static void last_put(const refcounted *object) noexcept
 	{
@@ -137,7 +138,7 @@ private:
 	}
 };
 
-/* May a T that is a refcounted<Base, Deleter> be freed as a Base? A T that is none: its hooks know. */
+/* May a T that is a refcounted<Base, Deleter> be deleted as a Base? Other types have hooks. */
 template <class T, class Base, bool is_virtual>
 struct hf_detail_freed_as {
 	static constexpr bool well = is_virtual;
@@ -157,7 +158,7 @@ hf_detail_freed(const T *, const refcounted<Base, delete_object> *);
 template <class T>
 hf_detail_freed_by_hooks hf_detail_freed(const T *, const volatile void *);
 
-/* For overload resolution: is a U * a T *? */
+/* For overload resolution: does a U * convert to a T *? */
 template <class T>
 constexpr bool hf_detail_is_a(T *)
 {
@@ -175,7 +176,7 @@ public:
 
 	/* Takes over the caller's reference. `object` may be null, here and below. */
 	intrusive_ptr(T *object, adopt_t) noexcept : object_(object) {}
-	/* The caller, or somebody for it, has a reference, and keeps it. */
+	/* Takes another reference; the object must have one already. */
 	intrusive_ptr(T *object, retain_t) noexcept : object_(object)
 	{
 		if (object)
@@ -186,12 +187,12 @@ public:
 		: object_(object && intrusive_ptr_add_ref_not_zero(object) ? object : nullptr)
 	{
 	}
-	/* The object's memory is valid. Null = it is dead. For objects that rest at 0: lockrefs. */
+	/* The memory is valid. Null = the object is dead. For lockrefs, which survive a count of 0. */
 	intrusive_ptr(T *object, retain_not_dead_t) noexcept
 		: object_(object && intrusive_ptr_add_ref_not_dead(object) ? object : nullptr)
 	{
 	}
-	/* Does it come with a reference? Say so: hf::adopt or hf::retain. */
+	/* State whether it comes with a reference: hf::adopt or hf::retain. */
 	template <class U>
 	intrusive_ptr(U *) = delete;
 
@@ -235,7 +236,7 @@ public:
 		with.object_ = object;
 	}
 	friend void swap(intrusive_ptr &a, intrusive_ptr &b) noexcept { a.swap(b); }
-	/* The reference is the caller's from now on: for hf::adopt, or a C interface. */
+	/* Passes the reference to the caller: for hf::adopt, or a C interface. */
 	[[nodiscard]] T *detach() noexcept
 	{
 		T *object = object_;
@@ -267,7 +268,7 @@ template <class T, class... Arguments>
 	return intrusive_ptr<T>(new T(static_cast<Arguments &&>(arguments)...), adopt);
 }
 
-/* Casts, as those of std::shared_ptr: the result owns a reference of its own, or from's if moved. */
+/* Casts, as those of std::shared_ptr: the result owns a new reference, or from's if moved. */
 template <class T, class U>
 [[nodiscard]] inline intrusive_ptr<T> static_pointer_cast(intrusive_ptr<U> from) noexcept
 {
@@ -278,7 +279,7 @@ template <class T, class U>
 {
 	return intrusive_ptr<T>(const_cast<T *>(from.detach()), adopt);
 }
-/* Null = it is no T. */
+/* Null = the object is not a T. */
 template <class T, class U>
 [[nodiscard]] inline intrusive_ptr<T> dynamic_pointer_cast(intrusive_ptr<U> from) noexcept
 {

@@ -10,22 +10,23 @@
  *   structure under it, where the last put must decide under the lock whether the object dies. Not
  *   where a refcount is enough: its get and put do not loop. Where memory outlives a put (RCU,
  *   type-stable memory) and many cores use one object, prefer lockref_waitfree.h: 2 to 3 times
- *   as fast with 24 to 96 threads of a known Xeon, simulated (docs/design/0027).
+ *   as fast with 24 to 96 threads on a known Xeon, simulated (docs/design/0027).
  *
  * Operations
  *   get, get_not_zero, get_not_dead   one more reference; unless there is none; unless it is dead
- *   put_or_lock                       one less; false = it is the last, and the lock is held
- *   put_not_zero, put_return          one less; unless it is the last; if no lock is needed for it
- *   lock, trylock, unlock             the lock half; its holder may mark_dead and set_count. init,
- *                                     read and is_dead besides
+ *   put_or_lock                       drop one; false = it is the last, and the lock is held
+ *                                     instead
+ *   put_not_zero, put_return          drop one unless it is the last; drop one if that needs no
+ *                                     lock
+ *   lock, trylock, unlock             the lock half; its holder may mark_dead and set_count
+ *   init, read, is_dead               the first references; how many are there? is it dead?
  *
  * Example  examples/lockref.c
  * C++      lockref_counted.h has hf::lockref, and pointers that own a reference.
  *
  * The lock half
- *   A mutex where threads can park (user space): its waiters park, however long the holder needs.
- *   Elsewhere it is the spinlock. A port may have a lock of its own there: HF_LOCKREF_LOCK_HEADER,
- *   below. What holds for that mutex or spinlock (mutex.h, spinlock.h) holds for the lock half.
+ *   A mutex where threads can park (user space), otherwise the spinlock. A port may use another
+ *   lock: HF_LOCKREF_LOCK_HEADER, below. The rules of mutex.h or spinlock.h apply to the lock half.
  *
  *   Under clang -Wthread-safety the lock half is a capability, the lockref's own: put_or_lock
  *   acquires it where it returns false, mark_dead and set_count require it. The analysis knows
@@ -49,8 +50,8 @@
  *   mark_dead                     none (the lock is held)
  *
  *   A swap that drops a reference is a release. Taking the lock reads the word that these swaps
- *   wrote, and is an acquire: a thread that then finds the last reference sees what was done with
- *   the others.
+ *   wrote, and is an acquire: a thread that then has the last reference sees what other threads did
+ *   with theirs.
  *
  * State
  *      63                         32 31                          0
@@ -92,9 +93,9 @@
 #include "validate.h"
 
 /*
- * The lock half. A port that has a lock of 4 bytes defines HF_LOCKREF_LOCK_HEADER, in the header of
- * its environment or by -D: that header has the type and the four operations named here, and the lock
- * keeps I6. All code that shares a lockref is compiled with the same.
+ * The lock half. A port that has a lock of 4 bytes defines HF_LOCKREF_LOCK_HEADER, in its env
+ * header or by -D: the header that defines the type and the four operations below, for a lock that
+ * keeps I6. All code that shares a lockref must be compiled with the same lock.
  */
 #if defined(HF_LOCKREF_LOCK_HEADER)
 #include HF_LOCKREF_LOCK_HEADER
@@ -116,7 +117,7 @@ typedef hf_spinlock_t hf_env_lockref_lock_t;
 
 HF_STATIC_ASSERT(HF_ATOMIC_IS_MODEL || sizeof(hf_env_lockref_lock_t) == 4, "half of the word");
 
-/* A lock and a reference count; the word is for these functions only. */
+/* A lock and a reference count. Its member is private. */
 typedef struct HF_CAPABILITY("lockref") hf_lockref {
 	hf_atomic64_t word;
 } hf_lockref_t;
@@ -140,11 +141,11 @@ HF_STATIC_ASSERT(HF_ATOMIC_IS_MODEL || sizeof(hf_lockref_t) == 8, "one 64-bit wo
 HF_STATIC_ASSERT(HF_LOCKREF_RETRIES > 0, "at least one");
 
 #define HF_DETAIL_LOCKREF_ONE ((uint64_t)1 << 32)
-#ifndef HF_DETAIL_LOCKREF_LOCK_BITS /* a model's mutant does not look at them */
+#ifndef HF_DETAIL_LOCKREF_LOCK_BITS /* a model's mutant ignores them */
 #define HF_DETAIL_LOCKREF_LOCK_BITS 0xffffffffu
 #endif
 
-/* A program that counts them defines it before: failed swaps of an operation; was the lock taken? */
+/* For statistics, a program may define it: an operation's failed swaps; did it take the lock? */
 #ifndef HF_DETAIL_LOCKREF_NOTE
 #define HF_DETAIL_LOCKREF_NOTE(retries, fallback) ((void)(retries), (void)(fallback))
 #endif
@@ -218,7 +219,7 @@ HF_INLINE bool hf_detail_lockref_again(uint32_t *retries, hf_wait_t *wait)
 }
 
 /*
- * Fast path of get: one swap, if the lock is free and the count is from `least` (0 or 1) on and not
+ * Fast path of get: one swap, if the lock is free and the count at least `least` (0 or 1) and not
  * pinned. Returns false if nothing was done.
  */
 HF_INLINE bool hf_detail_lockref_try_get(hf_lockref_t *l, int32_t least)
@@ -233,7 +234,7 @@ HF_INLINE bool hf_detail_lockref_try_get(hf_lockref_t *l, int32_t least)
 		hf_atomic64_try_cmpxchg_relaxed(&l->word, &word, word + HF_DETAIL_LOCKREF_ONE));
 }
 
-/* The same for a put that keeps `keep` (0 or 1) references; *count is the count now. */
+/* The same for a put that keeps `keep` (0 or 1) references; *count gets the new count. */
 HF_INLINE bool hf_detail_lockref_try_put(hf_lockref_t *l, int32_t keep, int32_t *count)
 {
 	uint64_t word = hf_atomic64_load_relaxed(&l->word);
@@ -249,7 +250,7 @@ HF_INLINE bool hf_detail_lockref_try_put(hf_lockref_t *l, int32_t keep, int32_t 
 
 /*
  * Slow path of get, get_not_zero and get_not_dead: one more reference if the count is at least
- * `least`. INT32_MIN: whatever it is, and it is reported if that is misuse.
+ * `least`. With INT32_MIN any count is accepted, and misuse reported.
  */
 HF_SLOW bool hf_detail_lockref_get_again(hf_lockref_t *l, int32_t least)
 {
@@ -292,8 +293,8 @@ HF_SLOW bool hf_detail_lockref_get_again(hf_lockref_t *l, int32_t least)
 }
 
 /*
- * The swaps of a put's slow path: drop one reference if there are more than `keep`. Returns the
- * count now; -1 = nothing was done, and *enough is false if there were no more than `keep`.
+ * The swaps of a put's slow path: drop one reference if there are more than `keep`. Returns the new
+ * count; -1 = nothing was done, and *enough is false if there were no more than `keep`.
  */
 HF_INLINE int32_t hf_detail_lockref_put_swaps(hf_lockref_t *l, int32_t keep, bool *enough)
 {
@@ -483,12 +484,12 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_get_not_dead(hf_lockref_t *l)
 }
 
 /**
- * hf_lockref_put_return - one reference less, if that can be done without the lock
+ * hf_lockref_put_return - drop a reference, if that can be done without the lock
  *
  * Context:  the caller has a reference, and does not hold the lock
  * Ordering: release
- * Return:   the count now, 0 included; -1 = nothing done: the count was 0 or dead, the lock
- *           is held, or the retries were exhausted. Then put_or_lock.
+ * Return:   the new count, which may be 0; -1 = nothing done: the count was 0 or dead, the lock
+ *           is held, or the retries were exhausted; then call put_or_lock
  */
 HF_INLINE HF_MUST_CHECK int32_t hf_lockref_put_return(hf_lockref_t *l)
 {
@@ -500,7 +501,7 @@ HF_INLINE HF_MUST_CHECK int32_t hf_lockref_put_return(hf_lockref_t *l)
 }
 
 /**
- * hf_lockref_put_or_lock - one reference less, unless it is the last
+ * hf_lockref_put_or_lock - drop a reference, or take the lock if it is the last
  *
  * Context:  the caller has a reference, and does not hold the lock
  * Ordering: release if true; acquire if false
@@ -517,9 +518,9 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_put_or_lock(hf_lockref_t *l)
 }
 
 /**
- * hf_lockref_put_not_zero - one reference less, unless it is the last
+ * hf_lockref_put_not_zero - drop a reference, unless it is the last
  *
- * For a thread that need not decide what becomes of the object: it keeps its reference on false.
+ * On false the caller keeps its reference.
  *
  * Context:  the caller has a reference, and does not hold the lock
  * Ordering: release if true
@@ -535,7 +536,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_put_not_zero(hf_lockref_t *l)
 }
 
 /**
- * hf_lockref_mark_dead - from now on get_not_dead fails
+ * hf_lockref_mark_dead - mark the object dead: from now on get_not_dead fails
  *
  * Context:  the lock is held
  * Ordering: none

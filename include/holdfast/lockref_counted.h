@@ -8,24 +8,24 @@
  * Use when / not when
  *   As lockref.h, from C++: for objects that are looked up without the lock, and whose last put
  *   decides under the lock what becomes of them. Not where a refcount is enough: hf::refcounted.
- *   Not for lockref_waitfree.h: its functions in C.
+ *   lockref_waitfree.h has no C++ form: call its functions.
  *
  * Operations
  *   hf::lockref                  lock, try_lock, unlock: for hf::guard, std::unique_lock and the like;
- *                                read, is_dead; set_count and mark_dead with the lock held
+ *                                read, is_dead; with the lock held set_count, mark_dead
  *   hf::lockref_counted<T>       base class of T: a hf::lockref, and the hooks of hf::intrusive_ptr<T>
  *   intrusive_ptr<T>(p, how)     hf::retain: get. hf::retain_not_zero, hf::retain_not_dead: null where
  *                                get_not_zero, get_not_dead return false. hf::adopt: takes one over
- *   copy, move, destroy          get; nothing; put_or_lock, and if it was the last T's last_put()
+ *   copy, move, destroy          get; nothing; put_or_lock, and T's last_put() if it was the last
  *
  * Example     examples/lockref_counted.cpp
  *
  * The last put    The thread that drops the last reference then holds the lock, and the count is still
  *                 1: nobody else can take or drop one. T::last_put() decides, and releases the lock.
- *                 The one that T inherits stores 0: the object rests, and retain_not_dead revives it.
- *                 One that ends an object marks it dead, so that lookups leave it alone, and frees its
- *                 memory when no lookup can touch it any more: at once if lookups are made under a lock
- *                 that it takes to remove the object, else by RCU.
+ *                 The inherited one stores 0: the object stays, and retain_not_dead revives it. One
+ *                 that ends an object marks it dead, so that lookups ignore it, and frees its
+ *                 memory when no lookup can access it any more: at once if lookups hold a lock that
+ *                 last_put() takes to remove the object, else by RCU.
  *
  * Ordering
  *   operation                       order
@@ -106,7 +106,7 @@ private:
 template <class T>
 class lockref_counted : public lockref {
 public:
-	/* The object rests with 0 references. T may have another: see "The last put". */
+	/* The object stays, with 0 references. T may define another one: see "The last put". */
 	void last_put() noexcept HF_RELEASE() HF_NO_THREAD_SAFETY_ANALYSIS
 	{
 		set_count(0);
@@ -114,7 +114,7 @@ public:
 	}
 
 protected:
-	/* One reference, for hf::adopt; with 0 the object rests until somebody retains it. */
+	/* One reference, for hf::adopt; or 0, until retain_not_dead takes the first one. */
 	HF_DETAIL_CONSTEXPR explicit lockref_counted(int32_t count = 1) noexcept : lockref(count) {}
 	~lockref_counted() = default;
 
@@ -141,7 +141,7 @@ private:
 		if (!hf_lockref_put_or_lock(raw(object)))
 			decide(object);
 	}
-	/* Out of the compiler's sight, as in intrusive_ptr.h. */
+	/* Opaque to the compiler, as in intrusive_ptr.h. */
 	__attribute__((__noinline__)) static void
 	decide(const lockref_counted *object) noexcept HF_NO_THREAD_SAFETY_ANALYSIS
 	{

@@ -11,39 +11,45 @@
  *   reference takes the lock. Not where the memory of an object is freed as soon as it is dead: that
  *   needs lockref.h. Not where the count must not change while the lock is held.
  *
- *   With 28 and 64 threads it is faster than lockref.h by a factor that depends on the order in which
- *   the processor serves requests for a line (`hf-lab classify`): 8 to 12 in turn, 5 to 7 in any order,
- *   4 to 7 the nearest first, 1.7 to 2.1 where a line is held for a retry (simulated: docs/design/0027).
+ *   With 28 and 64 threads it is faster than lockref.h by a factor that depends on the order in
+ *   which the processor serves requests for a cache line (`hf-lab classify`): 8 to 12 in turn, 5 to
+ *   7 in any order, 4 to 7 nearest first, 1.7 to 2.1 where the line stays for a retry (simulated:
+ *   docs/design/0027).
  *
  *   A type of its own (hf_lockref_waitfree_t), because code that is right with hf_lockref_t is
  *   wrong with it. What differs:
  *
  *                        hf_lockref_t                     hf_lockref_waitfree_t
- *     lock               the count stands still           the count moves; life and death do not
- *     put_or_lock false  nothing was dropped              the reference is gone: none was left
+ *     lock               holds the count still            the count may change, but nobody else
+ *                        kills
+ *                                                         or revives the object
+ *     put_or_lock false  nothing was dropped              the reference is dropped: none was left
  *                                                         just before the lock was taken
- *     mark_dead          always succeeds                  is called with the number of references
- *                                                         given up; false = there is another
- *     memory             may be freed by the thread that  stays a lockref for as long as a put may
- *                        killed it, after the unlock      be under way (the contract of put)
- *     get_not_zero,      are there                        are not: an add can't be left undone, and
- *       set_count                                         a store would undo the adds of others
+ *     mark_dead          always succeeds                  takes the number of references given up;
+ *                                                         false = there are others
+ *     memory             may be freed by the thread that  stays a lockref while a put may be in
+ *                        killed it, after the unlock      progress (the contract of put)
+ *     get_not_zero,      exist                            do not exist: an add is unconditional,
+ *                        and a
+ *       set_count                                         store would undo the adds of other
+ *                                                         threads
  *
  * Operations
  *   get, get_not_dead(_acquire)   one more reference; false = dead
- *   put_or_lock, put_return       one less; put_or_lock false = none is left: the lock is held
- *   lock, unlock                  the lock half; init, trylock, read and is_dead besides
+ *   put_or_lock, put_return       drop one; put_or_lock false = none is left, and the lock is held
+ *   lock, trylock, unlock         the lock half
  *   mark_dead, revive             under the lock: kill, or make the memory another object
+ *   init, read, is_dead           the first references; how many are there? is it dead?
  *
  * Example  examples/lockref_waitfree.c
  *
  * The contract of put (from W5)
- *   A thread puts inside a read-side critical section that the freeing of the object waits for, and
- *   stays in it until it has acted on the result (put_or_lock's false, put_return's 0). Or the memory
- *   is always a lockref (type-stable): then it may hold another object by the time the thread gets the
- *   lock, so the thread must check. In a kernel it is enough to disable preemption; put_or_lock does so
- *   itself. Under -DHF_VALIDATE=1 a program that defines
- *   HF_LOCKREF_PROTECTED() (such as rcu_read_ongoing() of liburcu) has each put checked.
+ *   The caller of put is inside a read-side critical section that the freeing of the object waits
+ *   for, and stays in it until it has acted on the result (put_or_lock's false, put_return's 0). Or
+ *   the memory is type-stable: then it may hold another object by the time the thread gets the
+ *   lock, so the thread must check. In a kernel it is enough to disable preemption; put_or_lock
+ *   does so itself. With -DHF_VALIDATE=1 each put is checked by HF_LOCKREF_PROTECTED(), if the
+ *   program defines it (as liburcu's rcu_read_ongoing(), for example).
  *
  * Arguments  l   the lockref
  * Context    any
@@ -65,7 +71,7 @@
  *     |            count            |            a lock           |
  *
  *   An add changes the count only: a carry is lost at the top of the word. The count lies in one of
- *   three zones, and the result of an add shows in which.
+ *   three zones, and the result of an add shows which.
  *
  *      0                0x80000000    0xa0000000            0xe0000000   0xffffffff
  *      |------ live -------|-- saturated --|------- dead -------|-- saturated --|
@@ -79,26 +85,27 @@
  *          '-- mark_dead -'--> DEAD --- revive ---> count n    (swaps of the word, under the lock)
  *
  *     live       get, put: one more, one less
- *     none       get: lives again. put: misuse, and it ends saturated
- *     dead       get: false; it leaves a dead count that is one more. put: misuse
+ *     none       get: live again. put: misuse, which saturates
+ *     dead       get: false, and the count, one higher, stays dead. put: misuse
  *     saturated  get: true. put: true. Both store SATURATED. It is never killed: it leaks
  *
  *   SATURATED and DEAD lie in the middle of a zone, 2^28 and 2^29 from its ends. A dead count that
- *   has gone half of that way is put back. So 2^28 operations under way at one moment are needed to
- *   leave a zone.
+ *   has moved 2^28 away is reset. So to leave a zone takes 2^28 operations in progress at one
+ *   moment.
  *
  * Invariants
  *   W1  The count changes between live and dead only by a compare-and-swap of the whole word by the
  *       holder of the lock: while it is held, no other thread changes whether the object lives.
- *   W2  The swap to dead succeeds only if the count is what the holder expects: the references that it
- *       gives up with it. So no references are left when the object dies, and only one thread kills it.
+ *   W2  The swap to dead succeeds only if the count is the number of references that the holder
+ *       gives up. So no references are left when the object dies, and only one thread kills it.
  *   W3  A dead object stays dead for all gets until revive. An operation that began before a revive
- *       can't undo it: all it can still do is a swap that expects a dead count, and that fails.
+ *       can't undo it: it can only attempt a swap that expects a dead count, which fails.
  *   W4  A count that left the live zone, by an overflow or by one put too many, is never dead: it
- *       leaks. But the repair comes after the misuse: a get between the put too many and its repair
- *       finds a live count, and a holder of the lock may kill the object in that moment.
- *   W5  After its subtraction a put has no reference. Only a put that made the count none goes on to
- *       the lock half; other threads may get, put, kill and revive the object before it has the lock.
+ *       leaks. But the repair comes after the misuse: a get between the extra put and its repair
+ *       finds a live count, and a holder of the lock may kill the object at that moment.
+ *   W5  After its subtraction a put has no reference. Only a put that made the count none then
+ *       takes the lock; other threads may get, put, kill and revive the object before it has the
+ *       lock.
  *   W6  A get, and a put that is not the last, takes a bounded number of steps, whatever other threads
  *       do.
  *
@@ -106,7 +113,7 @@
  */
 #include "lockref.h"
 
-/* A lock and a count of references; its word is for these functions only. */
+/* A lock and a reference count. Its member is private. */
 typedef struct HF_CAPABILITY("lockref") hf_lockref_waitfree {
 	hf_atomic64_t word;
 } hf_lockref_waitfree_t;
@@ -119,7 +126,7 @@ HF_STATIC_ASSERT(HF_ATOMIC_IS_MODEL || sizeof(hf_lockref_waitfree_t) == 8, "one 
 		HF_ATOMIC_INIT((uint64_t)(uint32_t)(count) << 32)                                  \
 	}
 
-/* A program may define it: is this thread where a put may be? See "The contract of put". */
+/* A program may define it: may this thread call put now? See "The contract of put". */
 #ifndef HF_LOCKREF_PROTECTED
 #define HF_LOCKREF_PROTECTED() true
 #endif
@@ -127,10 +134,10 @@ HF_STATIC_ASSERT(HF_ATOMIC_IS_MODEL || sizeof(hf_lockref_waitfree_t) == 8, "one 
 #define HF_DETAIL_WAITFREE_ONE ((uint64_t)1 << 32)
 #define HF_DETAIL_WAITFREE_SATURATED 0x90000000u
 #define HF_DETAIL_WAITFREE_FROM_DEAD 0xa0000000u
-#ifndef HF_DETAIL_WAITFREE_DEAD /* a model may have it elsewhere */
+#ifndef HF_DETAIL_WAITFREE_DEAD /* a model may define another value */
 #define HF_DETAIL_WAITFREE_DEAD 0xc0000000u
 #endif
-#define HF_DETAIL_WAITFREE_FROM_BELOW 0xe0000000u /* saturated again: below none */
+#define HF_DETAIL_WAITFREE_FROM_BELOW 0xe0000000u /* from here to none: saturated, by extra puts */
 
 HF_INLINE hf_env_lockref_lock_t *hf_detail_waitfree_lock(hf_lockref_waitfree_t *l)
 {
@@ -189,7 +196,7 @@ HF_INLINE bool hf_lockref_waitfree_is_dead(const hf_lockref_waitfree_t *l)
 }
 
 /**
- * hf_lockref_waitfree_lock - take the lock half; from now on no other thread kills or revives it
+ * hf_lockref_waitfree_lock - take the lock half: no other thread can then kill or revive the object
  *
  * Context:  as hf_mutex_lock() or hf_spinlock_lock(), whichever the lock half is
  * Ordering: acquire
@@ -225,13 +232,13 @@ HF_INLINE void hf_lockref_waitfree_unlock(hf_lockref_waitfree_t *l)
 	hf_env_lockref_unlock(hf_detail_waitfree_lock(l));
 }
 
-/* W4. Idempotent, and nothing leads out of it: a store will do. */
+/* W4. A plain store is enough, because no operation leaves the saturated state. */
 HF_INLINE void hf_detail_waitfree_saturate(hf_lockref_waitfree_t *l)
 {
 	hf_atomic64_store_high32_relaxed(&l->word, HF_DETAIL_WAITFREE_SATURATED);
 }
 
-/* A dead count is back in the middle of its zone before it can leave. W3 */
+/* Resets a count that has drifted far from the middle of the dead zone. W3 */
 HF_INLINE void hf_detail_waitfree_stay_dead(hf_lockref_waitfree_t *l, uint64_t word)
 {
 	const uint32_t half = 1u << 28;
@@ -241,7 +248,7 @@ HF_INLINE void hf_detail_waitfree_stay_dead(hf_lockref_waitfree_t *l, uint64_t w
 			&l->word, &word, hf_detail_waitfree_with(word, HF_DETAIL_WAITFREE_DEAD));
 }
 
-/* A get made it `word`, whose count is not live. True = alive. */
+/* After a get that resulted in `word`, whose count is not live. True = alive. */
 HF_INLINE bool hf_detail_waitfree_get_repair(hf_lockref_waitfree_t *l, uint64_t word,
 					     const void *site)
 {
@@ -259,7 +266,7 @@ HF_SLOW bool hf_detail_waitfree_get_rest(hf_lockref_waitfree_t *l, uint64_t word
 	return hf_detail_waitfree_get_repair(l, word, HF_DETAIL_SLOW_CALL_SITE);
 }
 
-/* A get by a caller that must have a reference already. */
+/* The same for a get whose caller must have a reference already. */
 HF_COLD void hf_detail_waitfree_get_misuse(hf_lockref_waitfree_t *l, uint64_t word)
 {
 	const void *site = HF_DETAIL_CALL_SITE;
@@ -269,7 +276,8 @@ HF_COLD void hf_detail_waitfree_get_misuse(hf_lockref_waitfree_t *l, uint64_t wo
 }
 
 /*
- * A put made it `word`, whose count is not live. That result decides, not what is there by now.
+ * After a put that resulted in `word`, whose count is not live. That result decides, not the
+ * present value.
  * Return: as hf_lockref_waitfree_put_return().
  */
 HF_INLINE int32_t hf_detail_waitfree_put_repair(hf_lockref_waitfree_t *l, uint64_t word,
@@ -293,7 +301,7 @@ HF_SLOW int32_t hf_detail_waitfree_put_rest(hf_lockref_waitfree_t *l, uint64_t w
 	return hf_detail_waitfree_put_repair(l, word, HF_DETAIL_SLOW_CALL_SITE);
 }
 
-/* A put made it `word`, whose count is none or not live; it has switched preemption off. */
+/* After a put that resulted in `word`, whose count is none or not live. Preemption is disabled. */
 HF_SLOW bool hf_detail_waitfree_put_or_lock_rest(hf_lockref_waitfree_t *l, uint64_t word)
 	HF_TRY_ACQUIRE(false, l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
@@ -303,7 +311,7 @@ HF_SLOW bool hf_detail_waitfree_put_or_lock_rest(hf_lockref_waitfree_t *l, uint6
 		(void)hf_detail_waitfree_put_repair(l, word, HF_DETAIL_SLOW_CALL_SITE);
 	} else {
 		hf_env_lockref_lock(hf_detail_waitfree_lock(l)); /* W5 */
-		/* Not none: another thread got it meanwhile, or killed it. */
+		/* Not none: another thread has called get meanwhile, or killed the object. */
 		done = hf_atomic64_load_high32_relaxed(&l->word) != 0;
 		if (HF_UNLIKELY(done))
 			hf_env_lockref_unlock(hf_detail_waitfree_lock(l));
@@ -336,13 +344,12 @@ HF_INLINE void hf_lockref_waitfree_get(hf_lockref_waitfree_t *l)
 }
 
 /**
- * hf_lockref_waitfree_get_not_dead - one more reference, unless the object is dead; none is not
- * dead
+ * hf_lockref_waitfree_get_not_dead - one more reference, unless the object is dead
  *
- * Context:  its memory is a lockref until this returns
+ * Context:  its memory must stay a lockref until this returns
  * Ordering: none
  * Errors:   past INT32_MAX: saturated, reported (LOCKREF_OVF), true
- * Return:   false = dead, nothing was taken
+ * Return:   false = dead, no reference was taken; a count of none is not dead
  */
 HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_get_not_dead(hf_lockref_waitfree_t *l)
 {
@@ -353,10 +360,10 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_get_not_dead(hf_lockref_waitfre
 }
 
 /**
- * hf_lockref_waitfree_get_not_dead_acquire - the same, for memory that may hold another object by
+ * hf_lockref_waitfree_get_not_dead_acquire - the same for memory that may hold another object by
  * now
  *
- * Look again, after it, whether the object is the one that was looked for.
+ * Check afterwards that it is still the object that was meant.
  *
  * Ordering: acquire on true
  */
@@ -369,13 +376,13 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_get_not_dead_acquire(hf_lockref
 }
 
 /**
- * hf_lockref_waitfree_put_return - one reference less, whatever is left
+ * hf_lockref_waitfree_put_return - drop a reference, and return how many are left
  *
  * Context:  the contract of put, above
  * Ordering: release
  * Errors:   without a reference: reported (LOCKREF_PUT), saturated if it was alive
- * Return:   the count now; 0 = none is left: lock, and mark_dead(0) if it is to die. INT32_MAX =
- *           saturated; -1 = misuse
+ * Return:   the new count; 0 = none is left: lock, and mark_dead(0) if the object is to die.
+ *           INT32_MAX = saturated; -1 = misuse
  */
 HF_INLINE HF_MUST_CHECK int32_t hf_lockref_waitfree_put_return(hf_lockref_waitfree_t *l)
 {
@@ -390,13 +397,13 @@ HF_INLINE HF_MUST_CHECK int32_t hf_lockref_waitfree_put_return(hf_lockref_waitfr
 }
 
 /**
- * hf_lockref_waitfree_put_or_lock - one reference less; if none is left then, take the lock
+ * hf_lockref_waitfree_put_or_lock - drop a reference; if none is left, take the lock
  *
  * Context:  the contract of put, above
  * Ordering: release; if false also acquire
  * Errors:   as put_return, and true
  * Return:   true = done. false = the lock is held, the object is alive, and there were no
- *           references a moment ago: mark_dead(0) if it is to die, and unlock
+ *           references a moment ago: mark_dead(0) if the object is to die, and unlock
  */
 HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_put_or_lock(hf_lockref_waitfree_t *l)
 	HF_TRY_ACQUIRE(false, l) HF_NO_THREAD_SAFETY_ANALYSIS
@@ -414,15 +421,15 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_put_or_lock(hf_lockref_waitfree
 }
 
 /**
- * hf_lockref_waitfree_mark_dead - from now on get_not_dead fails, if there is no other reference
+ * hf_lockref_waitfree_mark_dead - kill the object, unless there are other references
  * @count: how many references the caller has, and gives up if it succeeds: mostly 0 or 1
  *
- * Retries only if a waiter has begun to wait for the lock, or has given up, in between.
+ * Retries only if a waiter has begun to wait for the lock, or has given up, in the meantime.
  *
  * Context:  the lock is held
  * Ordering: acquire if true; none if false
  * Errors:   the lock is not held: reported (LOCKREF_UNLOCKED), false
- * Return:   true = dead, by this thread: it retires the object. false = the count is another,
+ * Return:   true = killed by this thread, which retires the object. false = the count differs,
  *           nothing was done
  */
 HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_mark_dead(hf_lockref_waitfree_t *l, int32_t count)
@@ -444,12 +451,12 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_mark_dead(hf_lockref_waitfree_t
 }
 
 /**
- * hf_lockref_waitfree_revive - another object in the same memory, and its first references
+ * hf_lockref_waitfree_revive - make the memory another object, with its first references
  * @count: 0 to INT32_MAX
  *
  * To give an object another identity while it can be found: mark_dead, change it, revive, all under
- * the lock. A lookup that finds it meanwhile finds it dead; one that finds it afterwards must look
- * what it is.
+ * the lock. A lookup that finds it meanwhile finds it dead; one that finds it afterwards must check
+ * its identity.
  *
  * Context:  the lock is held
  * Ordering: release: publishes what was written to the object
@@ -466,7 +473,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_revive(hf_lockref_waitfree_t *l
 			hf_report(HF_REPORT_LOCKREF_UNLOCKED, l);
 			return false;
 		}
-		/* W1. Fails if a get has moved the dead count meanwhile, too. */
+		/* W1. Fails also if a get has changed the dead count meanwhile. */
 		if (HF_LIKELY(hf_atomic64_try_cmpxchg_release(
 			    &l->word, &word, hf_detail_waitfree_with(word, (uint32_t)count))))
 			return true;

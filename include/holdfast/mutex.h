@@ -16,7 +16,7 @@
  *   lock, unlock       wait until it is free, and take it; release it
  *   trylock            take it if it is free
  *   lock_timeout       as lock, but give up after a time
- *   init, is_locked    make a free one; is there a holder?
+ *   init, is_locked    initialize it as free; does it have a holder?
  *   hf_mutex_shared_*  the same operations, between processes
  *
  * Example     examples/mutex.c
@@ -49,53 +49,55 @@
  *               -> 0      an exchange; if it was 2 one parked thread is woken                     M4
  *
  *   Waiting in one process. A thread spins for 10 us, then queues. The first waiter of the queue is
- *   awake, or an unlock wakes it; the others are parked. So as many threads run as there are
- *   processors for, and one more is ready to run. While threads wait, one that has run for 300 us since
- *   it queued last makes room (M5): when it next finds the mutex locked it queues itself, without
- *   spinning, and wakes the waiter that is next for its processor. If the first waiter is, it only
- *   wakes that one; else it takes the waiter out of the queue, which then locks as any newcomer. So
- *   as many threads stay awake as before, and each processor has one. A thread that never finds the
- *   mutex locked yields its processor instead. The mutex is never locked on behalf of another thread.
+ *   awake, or an unlock wakes it; the others are parked. So about as many threads are awake as
+ *   there are processors, and one more is ready to run. While threads wait, one that has run for
+ *   300 us since it last queued makes room (M5): when it next finds the mutex locked it queues
+ *   without spinning, and wakes the oldest waiter that last ran on its processor. If that is the
+ *   first waiter, it is only woken; any other is also taken out of the queue, and then locks like a
+ *   newcomer. So the number of awake threads stays the same, one for each processor. A thread that
+ *   never finds the mutex locked yields its processor instead. The mutex is never locked on behalf
+ *   of another thread.
  *
  * Invariants
- *   F   A free mutex can be taken by any running thread, whatever happened to any waiter: nothing but
- *       the word says that it is free. A waiter that is killed, or that a fork has left behind, has
- *       left nothing in the word, and unlocks are fast again; between processes one slow unlock comes
- *       first. A holder that is killed leaves the mutex locked: use hf_mutex_shared_lock_timeout().
+ *   F   A free mutex can be taken by any running thread, whatever happened to any waiter: the word
+ *       alone decides whether it is free. A waiter that is killed, or left behind by a fork, leaves
+ *       nothing in the word, so unlocks are fast again (between processes, after one slow unlock).
+ *       A holder that is killed leaves the mutex locked: use hf_mutex_shared_lock_timeout().
  *   X   One winner: 0 -> 1 is a compare-and-swap, and only the holder stores 0.
  *   L   After its store an unlock does not touch the mutex, unless a thread is queued for it, which
  *       keeps it alive: so the next holder may unlock and free the mutex at once.
  *   W   No wake-up is lost: if a thread is parked and the mutex is free, then a thread that was woken
- *       is about to look.
- *       W1  Before it parks, the first waiter sets `need`, then calls hf_env_barrier_all(), then looks
- *           at the mutex once more. The barrier takes effect at some moment in each other thread. If
- *           an unlock stores before that moment, the look sees the store; if it stores later, it also
- *           loads `need` later, and finds it set. If membarrier() is unavailable (an old kernel, a
- *           sandbox) or was called too often, the first waiter sleeps with a timeout that doubles
- *           from 1 to 64 ms.
+ *       is about to check it.
+ *       W1  Before it parks, the first waiter sets `need`, then calls hf_env_barrier_all(), then
+ *           checks the mutex once more. The barrier takes effect at some moment in each other
+ *           thread. If an unlock stores before that moment, the check sees the store; if it stores
+ *           later, it also loads `need` later, and finds it set. If membarrier() is unavailable (an
+ *           old kernel, a sandbox) or was called too often, the first waiter sleeps with a timeout
+ *           that doubles from 1 to 64 ms.
  *       W2  A thread that parks behind others relies on the first one: awake, or W1.
- *       W3  A waiter that takes the mutex leaves the queue, and sets `need` if others are parked: its
- *           own unlock finds it set.
- *       W4  A first waiter that gives up wakes the next one, in whatever state it was: the barrier of
- *           W1 may have been refused.
+ *       W3  A waiter that takes the mutex leaves the queue, and sets `need` if others are parked,
+ *           so its own unlock finds it set.
+ *       W4  A first waiter that times out wakes the next one, whatever its own state was, because
+ *           the barrier of W1 may have been refused.
  *       W5  An unlock wakes nobody if the first waiter has been woken and `need` counts only that
- *           waiter: it will look at the mutex, or park by W1, which clears the flag of Q6.
+ *           waiter: it will check the mutex, or park by W1, which clears the flag of Q6.
  *   T   A waiter that times out never consumes a wake-up (W4).
- *   M7  Between processes a parked thread looks again after 64 ms, in case its waker was killed.
+ *   M7  Between processes a parked thread rechecks after 64 ms, in case its waker was killed.
  *
  * fork
- *   In the child the mutexes are as they were, without waiters. It may unlock those that the forking
- *   thread held, and lock them again: pthread_atfork(lock, unlock, unlock) works.
+ *   In the child each mutex is locked or free as it was at the fork, and has no waiters. The child
+ *   may unlock those that the forking thread held, and lock them again: pthread_atfork(lock,
+ *   unlock, unlock) works.
  *
  * Copies
- *   A program and its plug-ins may each be linked with the static library: they share the table. Not
- *   across namespaces of dlmopen().
+ *   A program and its plug-ins may each be linked with the static library: the copies share the
+ *   table, unless dlmopen() has loaded them into different namespaces.
  *
  * What it costs
  *   Two mutexes that share one of the 1024 buckets make each other's unlocks slow while one of them has
  *   parked threads and its first waiter is not awake. membarrier() sends an interrupt to each processor
- *   that runs the process: calls are limited to an eighth of wall time. Asynchronous cancellation of a thread
- *   that waits leaves the queue broken: no operation is a cancellation point.
+ *   that runs the process, so its calls are limited to an eighth of wall time. No operation is a
+ *   cancellation point; cancelling a waiting thread asynchronously breaks the queue.
  *
  * Source      docs/design/0014-mutex.md
  */
@@ -105,7 +107,7 @@
 
 #if HF_ENV_HAS_PARK
 
-/* Initializes a static mutex, which is free. */
+/* Initializes a static mutex as free. */
 #define HF_MUTEX_INIT                                                                              \
 	{                                                                                          \
 		HF_ATOMIC_INIT(0)                                                                  \
@@ -244,9 +246,9 @@ HF_INLINE void hf_detail_mutex_shared_release(hf_atomic32_t *word, enum hf_env_s
 }
 
 /**
- * hf_mutex_init - make a mutex that is free
+ * hf_mutex_init - initialize a mutex as free
  *
- * Context:  before any other thread can see it. All bytes 0 are a free mutex too
+ * Context:  before any other thread can see it. Memory whose bytes are all 0 is a free mutex, too
  * Ordering: none
  */
 HF_INLINE void hf_mutex_init(hf_mutex_t *mutex)
@@ -309,10 +311,10 @@ HF_INLINE void hf_mutex_unlock(hf_mutex_t *mutex) HF_RELEASE(mutex) HF_NO_THREAD
 }
 
 /**
- * hf_mutex_is_locked - is there a holder?
+ * hf_mutex_is_locked - does the mutex have a holder?
  *
  * Ordering: none; the answer may be stale
- * Return:   true = there is
+ * Return:   true = it is locked
  */
 HF_INLINE bool hf_mutex_is_locked(const hf_mutex_t *mutex)
 {
@@ -399,7 +401,7 @@ inline double hf_detail_seconds(const Duration &duration) noexcept
 	       static_cast<double>(Duration::period::den);
 }
 
-/* Negative durations are 0; those of 285 years and more are for ever. */
+/* Negative durations become 0, those of 285 years and more HF_ENV_FOREVER. */
 template <class Duration>
 inline uint64_t hf_detail_nanoseconds(const Duration &duration) noexcept
 {
@@ -424,7 +426,7 @@ inline uint64_t hf_detail_nanoseconds_until(const TimePoint &time)
 /* TimedLockable: works with the guards of <mutex>, and with hf::condition_variable. */
 class HF_CAPABILITY("mutex") mutex {
 public:
-	/* All bytes 0, which is free: so a global one can be used in any constructor. */
+	/* Constant-initialized (all bytes 0): a global mutex can be used in any constructor. */
 	HF_DETAIL_CONSTEXPR mutex() noexcept : raw_() {}
 	mutex(const mutex &) = delete;
 	mutex &operator=(const mutex &) = delete;
@@ -450,7 +452,7 @@ public:
 	{
 		return hf_mutex_lock_timeout(&raw_, hf_detail_nanoseconds(timeout));
 	}
-	/* Accepts any clock. It may be a slow one: it is read again before a timeout is reported. */
+	/* Accepts any clock, even a slow one: it is read again before a timeout is reported. */
 	template <class TimePoint>
 	bool try_lock_until(const TimePoint &time) HF_TRY_ACQUIRE(true) HF_NO_THREAD_SAFETY_ANALYSIS
 	{

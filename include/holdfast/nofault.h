@@ -3,28 +3,30 @@
 #define HF_NOFAULT_H
 #pragma GCC system_header
 /*
- * nofault - touch memory that may not be there: clear, copy, load, store, atomic words, and more.
+ * nofault - access memory that may fault: clear, copy, load, store, atomic words, and more.
  *
  * Use when / not when
  *   For memory that may disappear: a mapping whose file can be truncated, a page of a guest, a
  *   pointer from a plug-in or a script, memory with hardware errors. Not to hide a bug: a pointer
- *   that should be valid and is not must crash. It does not replace a lock: of memory that another
- *   thread changes meanwhile, only the count is reliable.
+ *   that should be valid and is not must crash. It does not replace a lock: if another thread
+ *   changes the memory meanwhile, only the count is reliable.
  *   SIGSEGV and SIGBUS must not be blocked: the system kills a process that faults with them
  *   blocked (as in a handler of one of the two without SA_NODEFER).
  *
  * Operations
  *   hf_nofault_install                   once, early: from then on faults are recovered
  *   hf_clear_nofault, hf_copy_nofault    return the bytes NOT done; _from_ and _to_, hf_strncpy_...
- *   hf_load32_, _store32_, _cmpxchg32_   one word, of 8 to 64 bits; return 0 or -EFAULT;
- *   _exchange32_, _fetch_add32_          those two of 32 and 64 bits
+ *   hf_load32_, hf_store32_nofault       one word, of 8 to 64 bits; return 0 or -EFAULT
+ *   hf_cmpxchg32_, _exchange32_,         one word, of 32 or 64 bits
+ *     _fetch_add32_nofault
  *   hf_fill_nofault                      memset:  returns the bytes NOT done
  *   hf_move_nofault                      memmove: returns the bytes NOT done
  *   hf_compare_nofault                   memcmp:  -1, 0, 1 or -EFAULT, and how many are equal
  *   hf_find_nofault, hf_length_nofault   memchr, strnlen: 0, -ENOENT or -EFAULT, and where
- *   hf_copy_iovec_nofault                between lists of ranges, as readv() and writev() have them
+ *   hf_copy_iovec_nofault                between lists of ranges, like those of readv() and
+ *                                        writev()
  *   hf_copy_nofault_words                words of 8 bytes, each by one access
- *   hf_copy_safe, hf_load32_safe, ...    for code with the signals blocked, and crash handlers
+ *   hf_copy_safe, hf_load32_safe, ...    for crash handlers, and code with these signals blocked
  *
  * Example  examples/nofault.c, examples/nofault_cat.c, examples/nofault_scan.c, examples/region.c
  *
@@ -57,7 +59,7 @@
  *   F2  The handler takes no lock, allocates nothing, preserves errno, and reads only memory that
  *       is certainly mapped: a thread may fault anywhere, in a signal handler too.
  *   F3  A signal is recovered only if the processor raised it (si_code > 0) for an instruction that
- *       is in the table. Every other one has the effect that it would have had without Holdfast.
+ *       is in the table. Every other signal has the effect that it would have without Holdfast.
  *       Exceptions: docs/design/0009-nofault.md, limits.
  *   M1  A move loses nothing: after a fault, the part of the source that was not moved is
  *       unchanged. So it goes downwards where memmove() must, and then the end of the destination
@@ -134,9 +136,9 @@ HF_BEGIN_DECLS
 int hf_nofault_install(void) HF_API_EACH;
 
 /**
- * hf_nofault_remove - put back what was there before
+ * hf_nofault_remove - restore the previous handlers
  *
- * Affects the whole process: only the program calls it, not a library.
+ * Affects the whole process: for the program to call, not for a library.
  *
  * Context:  any thread, several at once; not in a signal handler
  * Ordering: full barrier
@@ -147,7 +149,7 @@ int hf_nofault_install(void) HF_API_EACH;
 int hf_nofault_remove(void) HF_API_EACH;
 
 /**
- * hf_nofault_owned - is our handler the first for SIGSEGV and SIGBUS?
+ * hf_nofault_owned - is Holdfast's handler the installed one for SIGSEGV and SIGBUS?
  *
  * Context:  any thread, async-signal-safe
  * Ordering: none
@@ -238,7 +240,7 @@ const char *hf_copy_chosen(void) HF_API_EACH;
  * hf_nofault_calibrate - measure from which size on a repeated instruction is faster
  *
  * Takes less than 2 ms, and a little more than 1 MiB of memory meanwhile. It may lower the size
- * that is known for this kind of processor, and never raises it.
+ * that is the default for this processor model, and never raises it.
  *
  * Context:  any thread; one at a time; not in a signal handler
  * Errors:   -ENOMEM (12): no memory to measure with; -EAGAIN (11): the machine was too busy to
@@ -356,7 +358,7 @@ HF_END_DECLS
 
 /**
  * hf_load8_nofault, hf_load16_nofault, hf_load32_nofault, hf_load64_nofault - read one word
- * @value: gets it; is not changed by a fault
+ * @value: gets the word; unchanged after a fault
  * @p:     any alignment; one access where it is aligned
  *
  * Context:  as hf_copy_nofault()
@@ -386,7 +388,7 @@ HF_INLINE HF_MUST_CHECK int hf_load64_nofault(uint64_t *value, const volatile vo
 /**
  * hf_store8_nofault, hf_store16_nofault, hf_store32_nofault, hf_store64_nofault - write one word
  * @p:     any alignment; one access where it is aligned
- * @value: what is written
+ * @value: the new value
  *
  * Context:  as hf_copy_nofault()
  * Ordering: none
@@ -417,15 +419,14 @@ HF_INLINE HF_MUST_CHECK int hf_store64_nofault(volatile void *p, uint64_t value)
 /**
  * hf_cmpxchg32_nofault, hf_cmpxchg64_nofault - compare and swap one word
  * @p:        aligned to its size
- * @expected: is replaced by `desired` if it is what *p holds
- * @desired:  what it is replaced by
- * @found:    gets what *p held: the swap was made if, and only if, that is `expected`; is not
- *            changed by an error
+ * @expected: the value that *p must have
+ * @desired:  its new value
+ * @found:    gets the old value: the swap was made if, and only if, it equals `expected`; unchanged
+ *            after an error
  *
  * Context:  as hf_copy_nofault()
  * Ordering: sequentially consistent
- * Errors:   memory that can be read and not written faults whether the value is expected or not
- *           (x86-64), or only if it is (elsewhere)
+ * Errors:   read-only memory always faults on x86-64, elsewhere only if *p has the expected value
  * Return:   0, -EFAULT (14), or -EINVAL (22) if p is not aligned
  */
 HF_INLINE HF_MUST_CHECK int hf_cmpxchg32_nofault(volatile void *p, uint32_t expected,
@@ -446,13 +447,13 @@ HF_INLINE HF_MUST_CHECK int hf_cmpxchg64_nofault(volatile void *p, uint64_t expe
  * hf_exchange32_nofault, hf_exchange64_nofault - *found = *p, *p = value, as one step
  * hf_fetch_add32_nofault, hf_fetch_add64_nofault - *found = *p, *p += value, as one step
  * @p:     aligned to its size
- * @value: what *p becomes, or what is added to it (it wraps around)
- * @found: gets what *p held; is not changed by an error
+ * @value: the new value, or what is added (it wraps around)
+ * @found: gets the old value; unchanged after an error
  *
  * Context:  as hf_copy_nofault()
  * Ordering: sequentially consistent
- * Errors:   memory that can be read and not written faults
- * Return:   0, -EFAULT (14), or -EINVAL (22) if p is not aligned; *p is as it was after an error
+ * Errors:   read-only memory faults
+ * Return:   0, -EFAULT (14), or -EINVAL (22) if p is not aligned; *p is unchanged after an error
  */
 HF_INLINE HF_MUST_CHECK int hf_exchange32_nofault(volatile void *p, uint32_t value, uint32_t *found)
 {
@@ -485,9 +486,9 @@ HF_INLINE HF_MUST_CHECK int hf_fetch_add64_nofault(volatile void *p, uint64_t va
 /* ---- fill and move ------------------------------------------------------------------------ */
 
 /**
- * hf_fill_nofault - set memory that may fault to one value
+ * hf_fill_nofault - set each byte of memory that may fault to a value
  * @dst:   start, any alignment
- * @value: of each byte
+ * @value: the value of a byte
  * @len:   bytes
  *
  * Context:  any thread; needs hf_nofault_install() or hf_nofault_handle()
@@ -508,7 +509,7 @@ HF_INLINE HF_MUST_CHECK size_t hf_fill_nofault(void *dst, uint8_t value, size_t 
 
 /**
  * hf_move_is_down - does a move of this range go downwards, from its last byte to its first?
- * @dst, @src, @len: as hf_move_nofault() is given them
+ * @dst, @src, @len: the arguments of hf_move_nofault()
  *
  * Context:  any
  * Ordering: none
@@ -527,9 +528,10 @@ HF_INLINE bool hf_move_is_down(const void *dst, const void *src, size_t len)
  *
  * After a fault with `left` bytes not done, and `done` = len - left:
  *
- *   upwards     the first `done` bytes of dst are right. To go on: (dst + done, src + done, left)
+ *   upwards     the first `done` bytes of dst are right. Continue with (dst + done, src + done,
+ *               left)
  *   downwards   (hf_move_is_down()) the last `done` bytes of dst are right, and the first `left` of
- *               src still what they were. To go on: (dst, src, left)
+ *               src unchanged. Continue with (dst, src, left)
  *
  * Context:  as hf_fill_nofault()
  * Ordering: none
@@ -579,7 +581,7 @@ HF_INLINE HF_MUST_CHECK int hf_compare_nofault(const void *a, const void *b, siz
 	uint64_t function = hf_atomic64_load_relaxed(&hf_detail_memory.compare);
 	struct hf_memory_result r = ((hf_compare_function_t)(uintptr_t)function)(a, b, len);
 
-	/* Afterwards: it reads no further than its answer. */
+	/* After the call, since it reads no further than its answer. */
 	hf_detail_touch(HF_DETAIL_OPERATION(hf_compare_nofault), a,
 			r.at + (r.result * r.result == 1), NULL, 0);
 	hf_detail_touch(HF_DETAIL_OPERATION(hf_compare_nofault), b,
@@ -591,7 +593,7 @@ HF_INLINE HF_MUST_CHECK int hf_compare_nofault(const void *a, const void *b, siz
 /**
  * hf_find_nofault - look for a byte in memory that may fault
  * @p:    start, any alignment
- * @byte: what is looked for
+ * @byte: the byte to find
  * @len:  bytes
  * @at:   gets the offset of the first such byte, or of the first that can't be read; len if there
  *        is none
@@ -606,7 +608,7 @@ HF_INLINE HF_MUST_CHECK int hf_find_nofault(const void *p, uint8_t byte, size_t 
 	uint64_t function = hf_atomic64_load_relaxed(&hf_detail_memory.find);
 	struct hf_memory_result r = ((hf_find_function_t)(uintptr_t)function)(p, byte, len);
 
-	/* Afterwards: it reads no further than its answer. */
+	/* After the call, since it reads no further than its answer. */
 	hf_detail_touch(HF_DETAIL_OPERATION(hf_find_nofault), p, r.at + (r.result == 0), NULL, 0);
 	*at = r.at;
 	return (int)r.result;
@@ -615,7 +617,7 @@ HF_INLINE HF_MUST_CHECK int hf_find_nofault(const void *p, uint8_t byte, size_t 
 /**
  * hf_length_nofault - the length of a string that may fault
  * @string: start, any alignment
- * @most:   bytes to look at
+ * @most:   the most bytes to search
  * @length: gets the number of bytes before the terminating 0, or before the first byte that can't be
  *          read; `most` if there is neither
  *
@@ -631,7 +633,7 @@ HF_INLINE HF_MUST_CHECK int hf_length_nofault(const char *string, size_t most, s
 
 /* ---- lists of ranges, whole words --------------------------------------------------------- */
 
-/* One range. Its layout is that of POSIX's struct iovec: a pointer to such may be cast. */
+/* One range, with the layout of POSIX's struct iovec, so a pointer to one may be cast. */
 struct hf_iovec {
 	void *base;
 	size_t len;
@@ -650,13 +652,13 @@ struct hf_iovec_stop {
 HF_BEGIN_DECLS
 
 /**
- * hf_copy_iovec_nofault - copy between lists of ranges; the ranges may fault, the lists not
+ * hf_copy_iovec_nofault - copy between lists of ranges, which may fault; the lists must not
  * @dst, @dst_count: the destination; ranges of 0 bytes are skipped
  * @src, @src_count: the source; must not overlap the destination
  * @stop:            gets where it stopped; or NULL
  *
- * Copies as many bytes as the shorter list has. hf_nofault_last() has the address that faulted,
- * which tells the side.
+ * Copies as many bytes as the shorter list has. hf_nofault_last() returns the address that faulted,
+ * and so the side.
  *
  * Context:  as hf_fill_nofault()
  * Ordering: none
@@ -674,8 +676,8 @@ HF_MUST_CHECK long hf_copy_iovec_nofault(const struct hf_iovec *dst, size_t dst_
  * @dst, @src: aligned to 8; must not overlap
  * @words:     of 8 bytes
  *
- * Each word is read and written by one access, which may be of two aligned words: none is torn. Nothing
- * orders one word before another.
+ * No word is torn: each is read and written by one access, which may cover two aligned words. The
+ * words are not ordered among each other.
  *
  * Context:  as hf_fill_nofault()
  * Ordering: none
@@ -695,11 +697,11 @@ HF_END_DECLS
 /*
  * In a handler of SIGSEGV or SIGBUS, a crash reporter, or a thread with these signals blocked, the
  * operations above would kill the process. Elsewhere they are faster: these query the signal mask
- * and handlers at each call. There is no state between calls:
+ * and handlers at each call, since no state is kept. They copy by
  *
- *     both signals come, and to Holdfast's handler   hf_copy_nofault()
- *     else                                           process_vm_readv(), 16 pages a call
- *     where that copies nothing more                 a pipe: page by page in and out
+ *     hf_copy_nofault()      if Holdfast's handler receives both signals
+ *     process_vm_readv()     otherwise, 16 pages a call
+ *     a pipe                 where that copies nothing more: page by page in and out
  *
  * The pipe is for systems that don't let a process read itself, and for memory that an instruction can
  * read and process_vm_readv() can't: memfd_secret, the data of the vDSO, device memory. It needs
@@ -744,7 +746,7 @@ HF_INLINE int hf_detail_load_safe(void *value, const volatile void *p, size_t le
  * @p:     any alignment
  *
  * Context:  as hf_copy_safe()
- * Ordering: none; of a word that others change meanwhile, bytes may come from before and after
+ * Ordering: none; a word that changes meanwhile may be torn
  * Return:   0, or -EFAULT (14)
  */
 HF_INLINE HF_MUST_CHECK int hf_load8_safe(uint8_t *value, const volatile void *p)
@@ -769,7 +771,7 @@ HF_INLINE HF_MUST_CHECK int hf_load64_safe(uint64_t *value, const volatile void 
 
 #endif /* HF_ENV_HAS_REGION */
 
-/* Registers the table of this executable or shared object. */
+/* Registers the exception table of this executable or shared object. */
 #if HF_ARCH_HAS_SITES && defined(HF_ENV_REGISTER_SITES)
 HF_ENV_REGISTER_SITES
 #endif
@@ -805,8 +807,8 @@ template <class Span>
 }
 
 /*
- * copy_nofault - hf_copy_nofault() of the whole of `from`, which has elements of the same type.
- * Returns the bytes of it not copied; what `to` has no room for is never copied.
+ * copy_nofault - hf_copy_nofault() of all of `from`, whose elements are of the same type. Returns
+ * the bytes not copied, which include those for which `to` has no room.
  */
 template <class To, class From>
 [[nodiscard]] inline size_t copy_nofault(To &&to, const From &from)
@@ -839,8 +841,8 @@ template <class Span>
 }
 
 /*
- * copy_nofault_words - hf_copy_nofault_words() of the whole of `from`, which has elements of the same
- * type, of 8 bytes. Returns the WORDS of it not copied; what `to` has no room for is never copied.
+ * copy_nofault_words - hf_copy_nofault_words() of all of `from`, whose elements are of the same
+ * type, of 8 bytes. Returns the WORDS not copied, which include those for which `to` has no room.
  */
 template <class To, class From>
 [[nodiscard]] inline size_t copy_nofault_words(To &&to, const From &from)

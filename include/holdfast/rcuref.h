@@ -6,37 +6,41 @@
  * rcuref - a reference count for RCU-style lookup: get and put are a single atomic add.
  *
  * Use when / not when
- *   Where readers find objects without a lock (a table under RCU, a pool whose memory keeps its
- *   type) and take a reference if there still is one. Not for an object whose memory is freed at
- *   once when its last reference goes: that is refcount. refcount's inc_not_zero is a loop of
- *   compare-and-swaps, which retries the more the more readers there are; this one never retries.
- *   With 28 and 64 threads it is 4 to 7 times as fast on a processor that serves requests for a line
- *   in turn, 3 to 4 in any order or the nearest first, 1.3 to 1.6 where a line is held for a retry,
- *   as on the known Xeons (simulated: docs/design/0027; `hf-lab classify`).
+ *   Where readers find objects without a lock (a table under RCU, type-stable memory) and take a
+ *   reference unless the object is dead. Not for an object whose memory is freed as soon as its
+ *   last reference is dropped: use refcount. refcount's inc_not_zero is a loop of
+ *   compare-and-swaps, whose retries grow with the number of readers; this get never retries. With
+ *   28 and 64 threads it is 4 to 7 times as fast on a processor that serves requests for a cache
+ *   line in turn; 3 to 4 times on one that serves them in any order, or the nearest first; 1.3 to
+ *   1.6 times where the line stays for a retry, as on the known Xeons (simulated: docs/design/0027;
+ *   `hf-lab classify`).
  *
  * Operations
- *   init, init_release     the first references; published, in memory that keeps its type
- *   get, get_acquire       one more; false = dead
- *   put                    one less; true = it was the last: retire the object. read, headroom besides
+ *   init, init_release     the first references; the same, and publish the object (type-stable
+ *                          memory)
+ *   get, get_acquire       one more reference; false = dead
+ *   put                    drop one; true = it was the last: retire the object
+ *   read, headroom         how many there are; how many more can be taken
  *
  * Example  examples/rcuref.c
  *
  * The contract of put (from I4)
- *   The thread that puts is inside of a read-side critical section which the freeing of the object
- *   waits for (rcu_read_lock() to rcu_read_unlock(), with the memory freed by call_rcu() or after
- *   synchronize_rcu()), or the memory never becomes anything else. In a kernel preemption off is
- *   enough for the same, and put switches it off itself. Under -DHF_VALIDATE=1 a program that defines
- *   HF_RCUREF_PROTECTED() (such as rcu_read_ongoing() of liburcu) has each put checked.
+ *   The caller of put is inside a read-side critical section that the freeing of the object waits
+ *   for (rcu_read_lock() to rcu_read_unlock(), with the memory freed by call_rcu() or after
+ *   synchronize_rcu()), or the memory is type-stable. In a kernel it is enough to disable
+ *   preemption, which put does itself. With -DHF_VALIDATE=1 each put is checked by
+ *   HF_RCUREF_PROTECTED(), if the program defines it (as liburcu's rcu_read_ongoing(), for
+ *   example).
  *
  * Arguments  r   the count
  * Context    any
  *
  * Ordering
- *   get                     none: what the reader knows of the object comes from how it was found
- *   get_acquire             acquire on true: for memory that keeps its type, in which another
- *                           object may have been published by init_release
- *   put                     release; on true also acquire: the thread that frees sees all that
- *                           others did
+ *   get                     none: the lookup that found the object orders its contents
+ *   get_acquire             acquire on true: for type-stable memory, in which init_release may have
+ *                           published another object
+ *   put                     release; on true also acquire: the thread that frees the object sees
+ *                           all that other threads did with it
  *   init_release            release
  *   init, read, headroom    none
  *
@@ -44,26 +48,26 @@
  *          dead object), RCUREF_UNPROTECTED (see above)
  *
  * State
- *   One 32-bit word: the references, less one. The result of an add shows in which zone it was.
+ *   One 32-bit word: the number of references minus one. The result of an add shows its zone.
  *
  *    0                 0x7fffffff 0x80000000    SATURATED   0xc0000000   DEAD        0xffffffff
  *    |------------------------|---------------------|------------|---------|----------|
  *    <-- live: 1..2^31 ------> <-- saturated: never freed -------> <-- dead ---------> none
  *
  *    live       get: one more                          put: one less; from 0 to none
- *    none       get: lives again, with one reference   put: misuse
- *               the put that made it none tries none -> DEAD, by a compare-and-swap: done, it was
- *               the last
+ *    none       get: live again, with one reference    put: misuse
+ *               the put that made it none then swaps none -> DEAD: if that succeeds, it was the
+ *               last
  *    dead       get: false                             put: misuse, reported
  *    saturated  get: true, back to SATURATED           put: back to SATURATED
  *
  *   SATURATED and DEAD lie in the middle of their zones, 2^29 from either end. A dead count that
- *   has gone half of that way is put back, by a compare-and-swap that fails if the memory is
- *   another object by now. So 2^28 operations under way at one moment are needed to leave a zone.
+ *   has moved half of that way is reset, by a compare-and-swap that fails if the memory is another
+ *   object by then. So to leave a zone takes 2^28 operations in progress at one moment.
  *
  * Invariants
- *   I1  An object dies by the one step none -> DEAD, which only one thread can make. So one put,
- *       and only one, returns true.
+ *   I1  An object dies by the swap none -> DEAD, which only one thread can make. So exactly one put
+ *       returns true.
  *   I2  Dead stays dead, until init; and no operation that began before an init undoes it.
  *   I3  A count that left the live zone upwards is never freed.
  *   I4  Between its subtraction and its compare-and-swap a put has no reference any more: others
@@ -74,12 +78,12 @@
 #include "internal/atomic.h"
 #include "validate.h"
 
-/* The count; its word is for these functions only. */
+/* The count. Its member is private. */
 typedef struct hf_rcuref {
-	hf_atomic32_t refs; /* less one */
+	hf_atomic32_t refs; /* minus one */
 } hf_rcuref_t;
 
-/* A program may define it: is this thread where a put may be? See "The contract of put". */
+/* A program may define it: may this thread call put now? See "The contract of put". */
 #ifndef HF_RCUREF_PROTECTED
 #define HF_RCUREF_PROTECTED() true
 #endif
@@ -90,7 +94,7 @@ typedef struct hf_rcuref {
 #define HF_DETAIL_RCUREF_DEAD 0xe0000000u
 #define HF_DETAIL_RCUREF_NONE 0xffffffffu
 
-/* n references: a constant from 1 on, or 0 = dead. */
+/* n references (a constant); 0 = dead. */
 #define HF_RCUREF_INIT(n)                                                                          \
 	{                                                                                          \
 		HF_ATOMIC_INIT((n) ? (uint32_t)(n)-1u : HF_DETAIL_RCUREF_DEAD)                     \
@@ -109,7 +113,8 @@ HF_INLINE void hf_rcuref_init(hf_rcuref_t *r, uint32_t n)
 }
 
 /**
- * hf_rcuref_init_release - the same, for memory that keeps its type: others may try to get already
+ * hf_rcuref_init_release - the same for type-stable memory, where other threads may already call
+ * get
  *
  * Context:  the thread whose put was the last, or that made the object
  * Ordering: release: publishes what was written to the object
@@ -137,7 +142,7 @@ HF_INLINE uint32_t hf_rcuref_read(const hf_rcuref_t *r)
 /**
  * hf_rcuref_headroom - how many references can still be taken before the count saturates?
  *
- * For a program that looks for a leak before it is one.
+ * For a program that watches for a leak.
  *
  * Ordering: none
  * Return:   0 to HF_RCUREF_MAX - 1; 0 too if it is saturated or dead
@@ -149,7 +154,7 @@ HF_INLINE uint32_t hf_rcuref_headroom(const hf_rcuref_t *r)
 	return refs < HF_RCUREF_MAX ? HF_RCUREF_MAX - 1 - refs : 0;
 }
 
-/* A count in the dead zone is back in its middle before it can leave. I2 */
+/* Resets a count that has drifted far from the middle of the dead zone. I2 */
 HF_INLINE void hf_detail_rcuref_stay_dead(hf_rcuref_t *r, uint32_t refs)
 {
 	const uint32_t half = 1u << 28;
@@ -158,7 +163,7 @@ HF_INLINE void hf_detail_rcuref_stay_dead(hf_rcuref_t *r, uint32_t refs)
 		(void)hf_atomic32_try_cmpxchg_relaxed(&r->refs, &refs, HF_DETAIL_RCUREF_DEAD);
 }
 
-/* A get made it `refs`, which is not live. */
+/* Slow path of get, whose add resulted in `refs`, which is not live. */
 HF_SLOW bool hf_detail_rcuref_get_rest(hf_rcuref_t *r, uint32_t refs)
 {
 	if (HF_LIKELY(refs >= HF_DETAIL_RCUREF_FROM_DEAD)) {
@@ -171,8 +176,8 @@ HF_SLOW bool hf_detail_rcuref_get_rest(hf_rcuref_t *r, uint32_t refs)
 }
 
 /*
- * A put made it `refs`, which is not live. That result decides, not what is there by now: others
- * may have got it, put it and killed it already.
+ * Slow path of put, whose subtraction resulted in `refs`, which is not live. That result decides,
+ * not the present value: other threads may have called get and put since, and killed the object.
  */
 HF_SLOW bool hf_detail_rcuref_put_rest(hf_rcuref_t *r, uint32_t refs)
 {
@@ -195,10 +200,10 @@ HF_SLOW bool hf_detail_rcuref_put_rest(hf_rcuref_t *r, uint32_t refs)
 /**
  * hf_rcuref_get - one more reference, unless the object is dead
  *
- * Context:  any; the memory is an rcuref until this returns
+ * Context:  any; the memory must stay an rcuref until this returns
  * Ordering: none
  * Errors:   beyond HF_RCUREF_MAX: saturated, reported (RCUREF_OVF), true
- * Return:   false = dead, nothing was taken
+ * Return:   false = dead, no reference was taken
  */
 HF_INLINE HF_MUST_CHECK bool hf_rcuref_get(hf_rcuref_t *r)
 {
@@ -208,10 +213,9 @@ HF_INLINE HF_MUST_CHECK bool hf_rcuref_get(hf_rcuref_t *r)
 }
 
 /**
- * hf_rcuref_get_acquire - the same, for memory that keeps its type and may hold another object by
- * now
+ * hf_rcuref_get_acquire - the same for type-stable memory, which may hold another object by now
  *
- * Look again, after it, whether the object is the one that was looked for.
+ * Check afterwards that it is still the object that was meant.
  *
  * Ordering: acquire on true
  */
@@ -224,9 +228,9 @@ HF_INLINE HF_MUST_CHECK bool hf_rcuref_get_acquire(hf_rcuref_t *r)
 }
 
 /**
- * hf_rcuref_put - one reference less; was it the last?
+ * hf_rcuref_put - drop a reference; was it the last?
  *
- * Context:  inside of what the freeing of the object waits for: the contract of put, above
+ * Context:  a read-side critical section: the contract of put, above
  * Ordering: release; on true also acquire
  * Errors:   dead already: reported (RCUREF_DEAD), false; saturated: stays so, false
  * Return:   true = it was the last: retire the object (call_rcu(), or reuse of its memory)

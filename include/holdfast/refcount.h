@@ -49,7 +49,7 @@
  *
  * Ordering
  *   operation                                    order
- *   set, read, inc, add                          none: a thread with a reference has the object
+ *   set, read, inc, add                          none: a thread with a reference sees the object
  *   inc_not_zero, add_not_zero                   none, but a control dependency on true
  *   inc_not_zero_acquire, add_not_zero_acquire   acquire on true: for type-stable memory, where the
  *                                                object may have become another one
@@ -117,7 +117,7 @@
 #include "internal/wait.h"
 #include "report.h"
 
-/* The count; its word is for these functions only. */
+/* The count. Its member is private. */
 typedef struct hf_refcount {
 	hf_atomic32_t refs;
 } hf_refcount_t;
@@ -166,16 +166,17 @@ HF_INLINE void hf_detail_refcount_repair(hf_refcount_t *r, int32_t old, enum hf_
 	hf_detail_refcount_report(r, old, kind, site);
 }
 
-/* Repair and report, out of line: so the fast paths stay small. */
+/* Repair and report, out of line to keep the fast paths small. */
 HF_COLD void hf_detail_refcount_saturate(hf_refcount_t *r, int32_t old, enum hf_report_kind kind)
 {
 	hf_detail_refcount_repair(r, old, kind, HF_DETAIL_CALL_SITE);
 }
 
 /*
- * The same after an operation of one reference whose old value was not kept. The present value is
- * as good: other threads have moved it little, and within its zone, or have repaired it already,
- * and then the first of them found the old value.
+ * The same after an operation of one reference whose old value was not kept. The present value will
+ * do: other threads have changed it only a little, within its zone, or have repaired it already,
+ *     and
+ * then the first of them saw the old value.
  */
 HF_COLD void hf_detail_refcount_saturate_one(hf_refcount_t *r, enum hf_report_kind kind)
 {
@@ -434,7 +435,7 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_add_not_zero_acquire(int32_t i, hf_refc
  * hf_refcount_sub_and_test - drop references; were they the last?
  * @i: how many, at least 1; with 0 never true
  *
- * Context:  the caller has as many references, and none of them after it
+ * Context:  the caller has that many references, and gives them up
  * Ordering: release; on true also acquire
  * Errors:   below 0: saturated, reported (SUB_UAF), false
  * Return:   true = yes: the caller frees the object

@@ -6,15 +6,15 @@
  * refcount_lock - drop a reference, and hold a lock if it was the last.
  *
  * Use when / not when
- *   For objects that can still be found through a structure which the lock protects: the last
- *   put must take them out before a lookup can find them at 0. Not where lookups use inc_not_zero
- *   and the structure tolerates dead objects: dec_and_test is enough then.
+ *   For objects that can still be found through a structure that the lock protects: the last put
+ *   must remove them before a lookup can find them with a count of 0. Not where lookups use
+ *   inc_not_zero and the structure tolerates dead objects: dec_and_test is enough then.
  *
  * Operations
  *   dec_and_lock, dec_and_lock_irqsave   a spinlock
- *   dec_and_mutex_lock                   a pthread mutex, for a section that may sleep; where threads
- *                                        park (HF_ENV_HAS_PARK), and not a robust one: this one
- *                                        can't report that its owner died
+ *   dec_and_mutex_lock                   a pthread mutex, for a section that may sleep; only where
+ *                                        threads park (HF_ENV_HAS_PARK). Not a robust mutex: the
+ *                                        function can't report that its owner died
  *
  * Invariants
  *   I1  the lock is not touched while there are other references (dec_not_one).
@@ -84,8 +84,9 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_and_lock_irqsave(hf_refcount_t *r, 
  *
  * Context:  the caller does not hold the mutex
  * Ordering: release; on true also acquire
- * Errors:   as hf_refcount_dec_and_test(); if pthread_mutex_lock() fails (the caller holds a mutex
- *           that checks for errors) the reference is kept, and the result is false
+ * Errors:   as hf_refcount_dec_and_test(); if pthread_mutex_lock() fails (the caller holds the
+ * mutex,
+ *           which is an error-checking one) the reference is kept, and the result is false
  * Return:   true = the count is 0 and the mutex is held; false = not the last, mutex not held
  */
 HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_and_mutex_lock(hf_refcount_t *r,

@@ -10,10 +10,11 @@
  *   the counters. It is not a log: each kind is reported once, then only counted.
  *
  * Modes (hf_report_set_mode(), or the environment variable HOLDFAST_REPORT at start)
- *   warn    the first of each kind: a handler's call, or else one line on standard error; default
- *   abort   the same for every one, and then abort()
- *   count   the counters only
- *   quiet   nothing at all, counters included
+ *   warn    the default: the first report of each kind calls the handler, or prints a line on
+ *           standard error
+ *   abort   every report does so, and then calls abort()
+ *   count   only counted
+ *   quiet   nothing, not even counted
  *
  *   In warn mode, without a handler, a summary of the suppressed reports is printed at exit (Linux user
  *   space).
@@ -33,15 +34,15 @@
  *       inside of locks and in signal handlers. To name the object of a site it reads
  *       /proc/self/maps, and omits the name if it cannot: a process that must not open files sets a
  *       handler, or the mode count.
- *   R2  A counter never goes down, but for hf_report_reset(); it stops at UINT32_MAX.
- *   R3  No report changes the object: the function that found the misuse has made it safe, or will.
+ *   R2  Only hf_report_reset() lowers a counter; it stops at UINT32_MAX.
+ *   R3  No report changes the object: the function that found the misuse makes it safe.
  *
  * Example  examples/report.c
  */
 #include "internal/compiler.h"
 #include "internal/env.h"
 
-/* One kind a misuse, as the field names them. */
+/* The kinds of misuse. */
 enum hf_report_kind {
 	HF_REPORT_ADD_NOT_ZERO_OVF, /* inc_not_zero, add_not_zero past INT32_MAX: saturated, leaks */
 	HF_REPORT_ADD_OVF,          /* inc, add past INT32_MAX: saturated, leaks */
@@ -52,10 +53,10 @@ enum hf_report_kind {
 	HF_REPORT_LOCKREF_DEAD,     /* lockref get on a dead object */
 	HF_REPORT_LOCKREF_UNLOCKED, /* lockref mark_dead, revive without its lock */
 	HF_REPORT_LOCKREF_PUT,      /* waitfree lockref put without a reference: leaks, or dead */
-	HF_REPORT_LOCKREF_UNPROTECTED, /* the same where nothing keeps the memory (HF_VALIDATE) */
+	HF_REPORT_LOCKREF_UNPROTECTED, /* the same, outside of a read-side section (HF_VALIDATE) */
 	HF_REPORT_RCUREF_OVF,          /* rcuref get beyond its top: saturated, leaks */
 	HF_REPORT_RCUREF_DEAD,         /* rcuref put on a dead object: one put too many */
-	HF_REPORT_RCUREF_UNPROTECTED,  /* rcuref put where nothing keeps the memory (HF_VALIDATE) */
+	HF_REPORT_RCUREF_UNPROTECTED,  /* rcuref put outside of a read-side section (HF_VALIDATE) */
 	HF_REPORT_LOCK_RECURSION,      /* lock by the thread that holds it (HF_VALIDATE) */
 	HF_REPORT_LOCK_WRONG_OWNER,    /* unlock by a thread that does not hold it (HF_VALIDATE) */
 	HF_REPORT_LOCK_UNLOCKED,       /* unlock of a lock that is not held (HF_VALIDATE) */
@@ -66,7 +67,7 @@ enum hf_report_kind {
 	HF_REPORT_KINDS
 };
 
-/* What becomes of a report. */
+/* What happens to a report. */
 enum hf_report_mode {
 	HF_REPORT_MODE_WARN,
 	HF_REPORT_MODE_ABORT,
@@ -77,7 +78,7 @@ enum hf_report_mode {
 /* Called in place of the line on standard error; R1 holds for it too. */
 typedef void (*hf_report_handler_t)(enum hf_report_kind kind, const void *object, void *data);
 
-/* All that is known of a report. A later version may add members at the end. */
+/* The details of a report. A later version may add members at the end. */
 struct hf_report_details {
 	enum hf_report_kind kind;
 	const void *object;
@@ -86,13 +87,13 @@ struct hf_report_details {
 	const void *other_site; /* LOCK_ORDER: where the two were taken the other way round */
 };
 
-/* The same with all of it; `details` are valid until it returns. */
+/* The same with all details, which are valid until it returns. */
 typedef void (*hf_report_details_handler_t)(const struct hf_report_details *details, void *data);
 
-/* Inside of the call of the function that this stands in, which must be a cold one, not inlined. */
+/* An address inside the call of the current function, which must be a cold one, not inlined. */
 #define HF_DETAIL_CALL_SITE ((const void *)((const char *)__builtin_return_address(0) - 1))
 
-/* The same in a HF_SLOW function. With validation that is inlined: then hf_report_at() knows best. */
+/* The same in a HF_SLOW function. If validation inlines it, hf_report_at() finds the site. */
 #if defined(HF_VALIDATE) && HF_VALIDATE
 #define HF_DETAIL_SLOW_CALL_SITE ((const void *)NULL)
 #else
@@ -114,8 +115,9 @@ void hf_report(enum hf_report_kind kind, const volatile void *object) HF_API
 	__attribute__((cold, __noinline__));
 
 /**
- * hf_report_at - the same, by a function that knows whose call it was
- * @site: inside of that call; NULL = the call of this function, as hf_report() has it
+ * hf_report_at - the same, with a call site
+ * @site: an address inside the call that did it; NULL = the call of this function, as for
+ * hf_report()
  */
 void hf_report_at(enum hf_report_kind kind, const volatile void *object, const void *site) HF_API
 	__attribute__((cold, __noinline__));
@@ -125,25 +127,25 @@ void hf_report_at(enum hf_report_kind kind, const volatile void *object, const v
  * @handler: NULL = the line on standard error again
  * @data:    is passed on to it
  *
- * Context:  any thread, but not while another sets it; a report under way may still call the old
+ * Context:  any thread, one at a time; a concurrent report may still call the old handler
  * Ordering: release
  */
 void hf_report_set_handler(hf_report_handler_t handler, void *data) HF_API;
 
 /**
- * hf_report_set_details_handler - the same, for a handler that wants the call site too
+ * hf_report_set_details_handler - the same, for a handler that gets all details
  *
- * There is one handler: this one replaces that of hf_report_set_handler(), and the reverse.
+ * There is one handler: this one replaces that of hf_report_set_handler(), and vice versa.
  */
 void hf_report_set_details_handler(hf_report_details_handler_t handler, void *data) HF_API;
 
 /**
  * hf_report_set_mode - warn, abort, count or quiet
- * @mode: the new one
+ * @mode: the new mode
  *
- * Context:  any thread; holds for all
+ * Context:  any thread; applies to all threads
  * Ordering: none
- * Return:   the mode before
+ * Return:   the previous mode
  */
 enum hf_report_mode hf_report_set_mode(enum hf_report_mode mode) HF_API;
 
@@ -166,7 +168,7 @@ uint32_t hf_report_count(enum hf_report_kind kind) HF_API;
 void hf_report_reset(void) HF_API;
 
 /**
- * hf_report_text - what a kind means, in the words of the warning
+ * hf_report_text - the text of the warning about a kind
  * @kind: one out of range is "unknown"
  *
  * Context:  anywhere, async-signal-safe

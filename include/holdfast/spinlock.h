@@ -13,7 +13,8 @@
  *
  * Operations
  *   lock, trylock, unlock    wait for it; take it only if it is free; release it
- *   lock_full, unlock_full   the same as full memory barriers; init and is_locked besides
+ *   lock_full, unlock_full   the same as full memory barriers
+ *   init, is_locked          initialize it as free; does it have a holder?
  *   unlock_in_child          release it in the child of a fork, where HF_ENV_HAS_FORK
  *   lock_irqsave, ...        with interrupts masked, where HF_ENV_HAS_IRQ
  *
@@ -23,8 +24,8 @@
  *         hf::guard<hf::spinlock> hold(lock);    or std::lock_guard, std::scoped_lock
  *
  *   Under clang -Wthread-safety data that is HF_GUARDED_BY(lock) may be touched only while the lock
- *   is held. That analysis does not see where a guard in C ends: it takes the lock for held to the
- *   end of the function, and objects to a later lock() of the same lock there.
+ *   is held. The analysis does not see where a guard in C ends: it considers the lock held to the
+ *   end of the function, and warns of a later lock() of it there.
  *
  * Example     examples/spinlock.c, examples/spinlock_guard.cpp
  * Validation  -DHF_VALIDATE=1 reports recursion, unlock by another thread, long holds: validate.h.
@@ -42,7 +43,7 @@
  *   spinlock_ticket.h is strictly first come, first served, in 8 bytes.
  *
  * Invariants (where threads are preempted; the queue has its own)
- *   L1  only the thread whose compare-and-swap made the word 1 stores 0. So unlock need not be a
+ *   L1  only the holder, whose compare-and-swap made the word 1, stores 0. So unlock need not be a
  *       read-modify-write.
  *   L2  the compare-and-swap is an acquire and the store of 0 a release: what was done under the lock
  *       happens before what is done under it next.
@@ -123,7 +124,7 @@ HF_SLOW void hf_detail_spinlock_lock_slow(hf_spinlock_t *lock)
 }
 
 /**
- * hf_spinlock_init - make a lock that is free
+ * hf_spinlock_init - initialize a lock as free
  *
  * Context:  before any other thread can see it
  * Ordering: none
@@ -135,11 +136,11 @@ HF_INLINE void hf_spinlock_init(hf_spinlock_t *lock)
 }
 
 /**
- * hf_spinlock_is_locked - is there a holder, or a waiter?
+ * hf_spinlock_is_locked - does the lock have a holder or a waiter?
  *
  * Context:  any thread, any handler
  * Ordering: none; the answer may be stale
- * Return:   true = there is
+ * Return:   true = it has
  */
 HF_INLINE bool hf_spinlock_is_locked(const hf_spinlock_t *lock)
 {
@@ -224,7 +225,7 @@ HF_INLINE void hf_spinlock_unlock_in_child(hf_spinlock_t *lock) HF_RELEASE(lock)
  * hf_spinlock_lock_full - lock, and a full memory barrier
  *
  * Context:  as hf_spinlock_lock()
- * Ordering: full barrier: what was before it comes before the lock and all that follows
+ * Ordering: full barrier: earlier accesses come before the lock, and before all later ones
  */
 HF_INLINE void hf_spinlock_lock_full(hf_spinlock_t *lock) HF_ACQUIRE(lock)
 {
@@ -237,7 +238,7 @@ HF_INLINE void hf_spinlock_lock_full(hf_spinlock_t *lock) HF_ACQUIRE(lock)
  * hf_spinlock_unlock_full - unlock, and a full memory barrier
  *
  * Context:  as hf_spinlock_unlock()
- * Ordering: full barrier: all that was before comes before whatever follows it
+ * Ordering: full barrier: earlier accesses come before all later ones
  */
 HF_INLINE void hf_spinlock_unlock_full(hf_spinlock_t *lock) HF_RELEASE(lock)
 {
@@ -262,7 +263,7 @@ HF_INLINE unsigned long hf_spinlock_lock_irqsave(hf_spinlock_t *lock) HF_ACQUIRE
 }
 
 /**
- * hf_spinlock_unlock_irqrestore - unlock, then leave interrupts as they were
+ * hf_spinlock_unlock_irqrestore - unlock, then restore this core's interrupts
  * @flags: what hf_spinlock_lock_irqsave() returned
  *
  * Context:  the holder
@@ -299,7 +300,7 @@ HF_BEGIN_CXX
 /* Lockable: works with std::lock_guard, std::unique_lock and std::scoped_lock. */
 class HF_CAPABILITY("spinlock") spinlock {
 public:
-	/* All bytes 0: free. A global one is free before any constructor runs, and none undoes that. */
+	/* Constant-initialized (all bytes 0): a global lock can be used in any constructor. */
 	HF_DETAIL_CONSTEXPR spinlock() noexcept : raw_() {}
 	spinlock(const spinlock &) = delete;
 	spinlock &operator=(const spinlock &) = delete;

@@ -6,10 +6,10 @@
  * spinlock_ticket - take a number, wait until it is served: strictly first come, first served.
  *
  * Use when / not when
- *   Where the order of service must be that of arrival, for a handful of processors that are owned
- *   (kernel, bare metal, pinned threads). Not for many waiters: all read one line. Not with more
- *   threads than processors: while the next waiter is descheduled, all others wait for the scheduler.
- *   Otherwise take spinlock.h, or in user space mutex.h.
+ *   Where waiters must get the lock in the order of arrival, with few processors and holders that
+ *   are not preempted (kernel, bare metal, pinned threads). Not for many waiters: all read one
+ *   cache line. Not with more threads than processors: while the next waiter is descheduled, all
+ *   others wait too. Otherwise take spinlock.h, or in user space mutex.h.
  *
  * Operations  init, lock, trylock, unlock, is_locked; lock_irqsave and unlock_irqrestore where
  *             HF_ENV_HAS_IRQ. In C++ hf::spinlock_ticket, for hf::guard and the guards of <mutex>.
@@ -17,11 +17,11 @@
  *             hf_spinlock_ticket_lock(&lock);
  *             hf_spinlock_ticket_unlock(&lock);
  * Validation  -DHF_VALIDATE=1, as for spinlock.h.
- * Fork        Waiters that the parent had still have their numbers in the child: hf_spinlock_ticket_init()
- *             there, by the thread that held the lock.
+ * Fork        In the child the parent's waiters, which do not exist there, still have their
+ *             numbers. So the thread that held the lock calls hf_spinlock_ticket_init() there.
  *
  * State
- *   next: the number that the next thread to come will get; serving: the number that holds the lock.
+ *   next: the number that the next thread will take; serving: the number of the holder.
  *
  *     serving == next             free
  *     serving == my number        held by this thread
@@ -35,7 +35,7 @@
  *   I1  only the holder writes serving.
  *   I2  numbers wrap around at 2^32; there are never 2^32 waiters.
  *
- * Arguments   lock   all bytes 0, HF_SPINLOCK_TICKET_INIT or init have made it
+ * Arguments   lock   initialized by HF_SPINLOCK_TICKET_INIT, by init, or with all bytes 0
  *
  * Ordering
  *   operation             order
@@ -62,7 +62,7 @@ typedef struct HF_CAPABILITY("spinlock") hf_spinlock_ticket {
 	}
 
 /**
- * hf_spinlock_ticket_init - make a lock that is free
+ * hf_spinlock_ticket_init - initialize a lock as free
  *
  * Context:  before any other thread can see it
  * Ordering: none
@@ -75,18 +75,18 @@ HF_INLINE void hf_spinlock_ticket_init(hf_spinlock_ticket_t *lock)
 }
 
 /**
- * hf_spinlock_ticket_is_locked - is there a holder?
+ * hf_spinlock_ticket_is_locked - does the lock have a holder?
  *
  * Context:  any thread, any handler
  * Ordering: none; the answer may be stale
- * Return:   true = there is
+ * Return:   true = it has
  */
 HF_INLINE bool hf_spinlock_ticket_is_locked(const hf_spinlock_ticket_t *lock)
 {
 	return hf_atomic32_load_relaxed(&lock->serving) != hf_atomic32_load_relaxed(&lock->next);
 }
 
-/* Take a number, and wait for it by that policy. The lab's sweep calls it with each. */
+/* Take a number, and wait until it is served. The lab's sweep calls it with each policy. */
 HF_INLINE void hf_detail_spinlock_ticket_lock(hf_spinlock_ticket_t *lock,
 					      enum hf_wait_policy policy)
 {
@@ -138,7 +138,7 @@ HF_INLINE HF_MUST_CHECK bool hf_spinlock_ticket_trylock(hf_spinlock_ticket_t *lo
 
 	hf_env_preempt_disable();
 	serving = hf_atomic32_load_acquire(&lock->serving);
-	/* Free means next == serving, so the number that is taken here is served already. */
+	/* The swap succeeds only on a free lock: the number that it takes is served already. */
 	if (hf_atomic32_try_cmpxchg_relaxed(&lock->next, &serving, serving + 1)) {
 		HF_DETAIL_VALIDATE_LOCKED(lock);
 		return true;
@@ -181,7 +181,7 @@ HF_INLINE unsigned long hf_spinlock_ticket_lock_irqsave(hf_spinlock_ticket_t *lo
 }
 
 /**
- * hf_spinlock_ticket_unlock_irqrestore - unlock, then leave interrupts as they were
+ * hf_spinlock_ticket_unlock_irqrestore - unlock, then restore this core's interrupts
  * @flags: what hf_spinlock_ticket_lock_irqsave() returned
  *
  * Context:  the holder

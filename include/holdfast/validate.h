@@ -6,11 +6,11 @@
  * validate - spinlocks and mutexes that report their misuse (compile with -DHF_VALIDATE=1).
  *
  * Use when / not when
- *   In test and debug builds. It costs some tens of nanoseconds a lock, and as much again for each
- *   lock that is held meanwhile: not for release builds. Compile every translation unit that takes a
- *   given lock the same way: a lock that is taken without validation and released with it is
- *   reported as not held. The reverse (locked with it, unlocked without) is tolerated, and detected at
- *   the next operation.
+ *   In test and debug builds. A lock operation takes some tens of nanoseconds longer, and as much
+ *   again for each lock that is held meanwhile: not for release builds. Compile every translation
+ *   unit that takes a given lock the same way: a lock that is taken without validation and released
+ *   with it is reported as not held. The reverse (locked with it, unlocked without) is tolerated,
+ *   and detected at the next operation.
  *
  * State
  *   Each thread has a list of the locks that it holds, since when, and how deep. Nothing is stored in
@@ -28,7 +28,7 @@
  *   pair. (If the compiler unrolls a loop, its call of init is several places; give a name then.) A
  *   lock without init, a static one or one of C++, is a class of its own. The order of two locks of
  *   one class is watched by their addresses. At most HF_VALIDATE_CLASSED locks have a class at a time;
- *   some of any further ones are watched by their addresses.
+ *   some of the locks beyond that are watched by their addresses.
  *
  * Behaviour
  *   lock, held by this thread      reported (recursion); granted, one deeper
@@ -40,24 +40,25 @@
  *   unlock after the hold limit    reported (held long); unlocked
  *   a thread ends with a lock      reported (held at exit), with the place where it was taken; the
  *                                  lock stays locked. In Linux user space; not at the process's end
- *   more than HF_VALIDATE_HELD     the further ones are not watched, and never reported
- *   more pairs than there is       counted (hf_validate_unwatched_pairs()), a line says so once, and
- *     room for                     their order is not watched
+ *   more than HF_VALIDATE_HELD     the locks beyond that are not watched, and never reported
+ *   more pairs than there is       counted (hf_validate_unwatched_pairs()), mentioned once in a
+ *                                  line of
+ *     room for                     output, and their order is not watched
  *
  *   The order is that of lock and lock_timeout. A trylock does not wait, so it may come in any order;
- *   what is locked while its lock is held counts. Three locks in a circle are not found. A third lock
- *   that is always held around both orders makes them harmless, but is not seen: such a program sets
- *   hf_validate_set_order(false).
+ *   what is locked while its lock is held counts. Cycles of three locks are not detected. A third
+ *   lock that is always held around both orders makes them harmless, but is not considered: such a
+ *   program calls hf_validate_set_order(false).
  *
- *   A lock is known by its address. Memory that becomes another lock starts anew with init, or, in
- *   C++, when the old one is destroyed; C code that frees locks and makes new ones of zeroed memory
+ *   A lock is identified by its address. It is forgotten when init makes a new lock of the memory,
+ *   or, in C++, when it is destroyed; C code that frees locks and makes new ones of zeroed memory
  *   calls hf_validate_forget().
  *
- *   Each copy of the library knows the locks that were taken through it. Where two of them in one
- *   process take locks with validation (two plug-ins with the static library each), a line says so,
+ *   Each copy of the library knows the locks that were taken through it. If two copies in one
+ *   process validate locks (two plug-ins, each with the static library), a line of output says so,
  *   and from then on nothing is reported, and hf_validate_is_held() returns false: a lock taken
- *   through one and released through the other would be reported as not held. One shared library
- *   for all of them validates.
+ *   through one and released through the other would be reported as not held. Link the shared
+ *   library instead.
  *
  * Invariants
  *   V1  A signal handler releases the locks that it takes, so it leaves this thread's list as it was.
@@ -77,37 +78,37 @@
 /* How many locks of one thread are watched at a time. */
 #define HF_VALIDATE_HELD 32
 
-/* How many pairs of locks are watched at most, and in any case three quarters of them, or so. */
+/* How many pairs of locks are watched at most. At least about three quarters of them always fit. */
 #define HF_VALIDATE_PAIRS 8192
 
-/* How many locks have a class at a time, or so. */
+/* About how many locks have a class at a time. */
 #define HF_VALIDATE_CLASSED 16384
 
 HF_BEGIN_DECLS
 
-/* By init: the lock is new, and of the class of the place that calls. */
+/* Called by init: the lock is new, and of the class of the place that calls init. */
 void hf_detail_validate_init(const void *lock) HF_DETAIL_LINKED(hf_detail_validate_init) HF_API;
-/* Before taking: false = this thread holds it already, it is granted, do not take it. */
+/* Before taking it: false = this thread holds it already, do not take it again. */
 bool hf_detail_validate_lock(const void *lock, bool is_locked)
 	HF_DETAIL_LINKED(hf_detail_validate_lock) HF_API;
 /* After taking it. */
 void hf_detail_validate_locked(const void *lock) HF_DETAIL_LINKED(hf_detail_validate_locked) HF_API;
-/* Before releasing: false = do not release it. */
+/* Before releasing it: false = do not release it. */
 bool hf_detail_validate_unlock(const void *lock, bool is_locked)
 	HF_DETAIL_LINKED(hf_detail_validate_unlock) HF_API;
 
 /**
- * hf_validate_set_hold_limit - from when on is a hold reported as too long?
- * @nanoseconds: 0 = no limit; 100 ms at the start
+ * hf_validate_set_hold_limit - set after how long a hold is reported
+ * @nanoseconds: 0 = no limit; the default is 100 ms
  *
- * Context:  any thread; holds for all
+ * Context:  any thread; applies to all threads
  * Ordering: none
  */
 void hf_validate_set_hold_limit(uint64_t nanoseconds) HF_API;
 
 /**
- * hf_validate_is_held - does this thread hold that lock?
- * @lock: a spinlock, a mutex or a lock half: its address
+ * hf_validate_is_held - does this thread hold the lock?
+ * @lock: the address of a spinlock, a mutex or a lock half
  *
  * Context:  any thread
  * Ordering: none
@@ -117,26 +118,26 @@ bool hf_validate_is_held(const void *lock) HF_API;
 
 /**
  * hf_validate_set_order - report locks that are taken in both orders?
- * @on: true at the start
+ * @on: the default is true
  *
- * Context:  any thread; holds for all
+ * Context:  any thread; applies to all threads
  * Ordering: none
- * Return:   what it was before
+ * Return:   the previous setting
  */
 bool hf_validate_set_order(bool on) HF_API;
 
 /**
- * hf_validate_forget - the lock at this address is gone, or new: nothing is known of its order
+ * hf_validate_forget - forget the order of a lock that is gone, or whose memory is a new one
  * @lock: its address
  *
- * Context:  any thread; it is not held. init and C++'s destructors call it themselves
+ * Context:  any thread; it is not held. init and C++'s destructors do this themselves
  * Ordering: none
  */
 void hf_validate_forget(const void *lock) HF_API;
 
 /**
- * hf_validate_set_class - which locks does this one stand for, when orders are compared?
- * @lock: its address; known from now on, until it is forgotten or gets another init
+ * hf_validate_set_class - set the class of a lock, by which orders are compared
+ * @lock: its address; keeps the class until hf_validate_forget() or another init
  * @name: locks with the same pointer are of one class (the address counts, not the text);
  *        NULL = a class of its own
  *
@@ -146,7 +147,7 @@ void hf_validate_forget(const void *lock) HF_API;
 void hf_validate_set_class(const void *lock, const char *name) HF_API;
 
 /**
- * hf_validate_unwatched_pairs - how often was there no room to watch two locks' order?
+ * hf_validate_unwatched_pairs - how often was there no room to watch the order of two locks?
  *
  * Context:  any thread
  * Ordering: none
@@ -157,8 +158,8 @@ uint32_t hf_validate_unwatched_pairs(void) HF_API;
 HF_END_DECLS
 
 /*
- * What the headers call, before and after taking, before releasing, and where something must hold:
- * constants where validation is off, and then the arguments are not evaluated.
+ * Called by the lock functions. Without validation they are constants, and do not evaluate their
+ * arguments.
  */
 #if HF_VALIDATE
 #define HF_DETAIL_VALIDATE_INIT(lock) hf_detail_validate_init(lock)

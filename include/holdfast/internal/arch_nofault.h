@@ -3,7 +3,8 @@
 #define HF_ARCH_NOFAULT_H
 #pragma GCC system_header
 /*
- * arch_nofault - which processor, for nofault and cpu: as arch.h chooses, but for a sanitizer.
+ * arch_nofault - which processor, for nofault: chosen as in arch.h, whether a sanitizer is on or
+ * not.
  *
  * Each arch/<cpu>/nofault.h defines as 1 or 0
  *

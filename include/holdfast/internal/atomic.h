@@ -3,7 +3,7 @@
 #define HF_ATOMIC_H
 #pragma GCC system_header
 /*
- * atomic - the only file that touches shared memory; atomic_partial.h is its second half.
+ * atomic - all accesses to shared memory; atomic_partial.h is its second half.
  *
  * Use when / not when
  *   The primitives of Holdfast use this and nothing else, so that a model checker, a schedule
@@ -14,30 +14,30 @@
  *   -DHF_ATOMIC_HEADER='"other.h"'           the accesses to whole words: this file's
  *   -DHF_ATOMIC_PARTIAL_HEADER='"other.h"'   the accesses to bytes and halves: atomic_partial.h's
  *   -DHF_ATOMIC_WHOLE=1                      neither is replaced, but every access to shared memory
- *                                            is one of 64 bits: see atomic_partial_whole.h
+ *                                            has 64 bits: see atomic_partial_whole.h
  *   docs/design/0002-shared-memory.md lists what a replacement must offer.
  *
  * State
- *   hf_atomic32_t and hf_atomic64_t are opaque; only functions of the seam read or write them, but
- *   for their initialiser HF_ATOMIC_INIT(n). Arithmetic wraps around.
+ *   hf_atomic32_t and hf_atomic64_t are opaque: only these functions and the initialiser
+ *   HF_ATOMIC_INIT(n) access them. Arithmetic wraps around.
  *
  * Ordering
- *   Is in the name: _relaxed, _acquire, _release, _acq_rel, _seq_cst, as C11 defines them. For a
+ *   The name has it: _relaxed, _acquire, _release, _acq_rel, _seq_cst, as C11 defines them. For a
  *   compare-and-swap it is the ordering of success; failure is always relaxed.
  *
  * Operations
  *   load          returns *p
  *   store         *p = value
- *   xchg          *p = value; returns what *p held
- *   try_cmpxchg   *p = value if *p is *old. False = it is not, and *old becomes what *p holds
- *   fetch_add     *p += n; returns what *p held. fetch_sub takes off; add returns nothing
+ *   xchg          *p = value; returns the old value of *p
+ *   try_cmpxchg   if *p == *old, *p = value and true; else *old = *p and false
+ *   fetch_add     *p += n; returns the old value of *p. fetch_sub subtracts; add returns nothing
  *
  * Arguments     p, aligned to the size of its type
  * Context   any
  * Errors    none
  */
 
-/* 1 for a checker that takes accesses of one size only. */
+/* 1 for a checker that supports accesses of one size only. */
 #ifndef HF_ATOMIC_WHOLE
 #define HF_ATOMIC_WHOLE 0
 #endif
@@ -48,7 +48,7 @@
 
 #include "arch.h"
 
-/* 1 where hf_atomic32_t does not have the size of what it holds. */
+/* 1 where hf_atomic32_t is larger than 4 bytes. */
 #define HF_ATOMIC_IS_MODEL HF_ATOMIC_WHOLE
 
 typedef uint32_t HF_MAY_ALIAS hf_detail_u32;
@@ -59,7 +59,7 @@ typedef struct hf_atomic64 {
 	hf_detail_u64 value;
 } HF_ALIGNED(8) hf_atomic64_t;
 
-/* The value at the start, of either. */
+/* Initializes either type. */
 #define HF_ATOMIC_INIT(n)                                                                          \
 	{                                                                                          \
 		(n)                                                                                \
@@ -135,9 +135,9 @@ HF_INLINE uint64_t hf_atomic64_fetch_sub_release(hf_atomic64_t *p, uint64_t n)
 /* ---- Fences ------------------------------------------------------------------------------- */
 
 /*
- * What was read from *p by a relaxed load or by the load half of a read-modify-write, before this,
- * becomes an acquire. ThreadSanitizer does not understand fences; there it is an acquire load.
- * Ordering: acquire.
+ * Makes an earlier relaxed load of *p, or the load half of an earlier read-modify-write, an
+ * acquire. ThreadSanitizer does not understand fences; there it is an acquire load. Ordering:
+ * acquire.
  */
 HF_INLINE void hf_atomic64_fence_acquire(const hf_atomic64_t *p)
 {
@@ -168,7 +168,8 @@ HF_INLINE void hf_atomic_fence_light(void)
 }
 
 /*
- * A full memory barrier next to (just before or after) a read-modify-write: free where that is one.
+ * A full memory barrier just before or after a read-modify-write: free where that is a barrier
+ * already.
  * Ordering: full barrier.
  */
 HF_INLINE void hf_atomic_fence_seq_cst_at_rmw(void)
@@ -315,7 +316,7 @@ HF_INLINE void hf_atomic32_prefetch_store(const hf_atomic32_t *p)
 #endif /* HF_ATOMIC_HEADER */
 
 #ifdef __cplusplus
-/* A constructor that only makes atomics 0; those of a model have constructors of their own. */
+/* For constructors that only zero atomics. Those of a model's atomics are not constexpr. */
 #if HF_ATOMIC_IS_MODEL
 #define HF_DETAIL_CONSTEXPR
 #else

@@ -6,13 +6,13 @@
  * compiler - the few GNU C extensions that the headers use, under one name each.
  *
  * Works with gcc 8+ and clang 10+, as C11 and as C++17; tests/compilers builds with those of gcc 11 to
- * 14 and clang 14 to 19 that are there. Nothing here knows a processor or an environment.
+ * 14 and clang 14 to 19 that are installed. Nothing here knows a processor or an environment.
  *
- * Every header begins with #pragma GCC system_header: what a program is compiled with, as
- * -Wold-style-cast, is about the program. tests/headers/run.py reads them without it.
+ * Every header begins with #pragma GCC system_header, so a program's warning options, such as
+ * -Wold-style-cast, do not apply to it. tests/headers/run.py compiles the headers without it.
  */
 
-/* What is not supported is refused here, in words: most headers begin with this one. */
+/* Unsupported compilers are refused here, because most headers include this one first. */
 #if !defined(__GNUC__)
 #error "Holdfast needs the GNU C extensions: compile with gcc 8 or newer, or clang 10 or newer; MSVC has none of them"
 #elif defined(__clang__) && __clang_major__ < 10
@@ -24,14 +24,14 @@
 #error "Holdfast needs C++11 or newer: compile with -std=c++11, or leave -std= out"
 #endif
 /*
- * A lockref is a lock and a count in one 64-bit word that the processor changes at once, the tables of
- * sites and of parked threads hold pointers in 64 bits. Either byte order will do.
+ * A lockref needs 64-bit atomic operations, and the tables of sites and of parked threads store
+ * pointers in 64 bits. Either byte order works.
  */
 #if !defined(__SIZEOF_POINTER__) || __SIZEOF_POINTER__ != 8
 #error "Holdfast needs 64-bit pointers; 32-bit programs (-m32, -mx32, other ILP32) are not supported: compile for a 64-bit processor, on x86 with -m64"
 #endif
 
-/* Which way a branch mostly goes. */
+/* The likely outcome of a condition. */
 #define HF_LIKELY(x) __builtin_expect(!!(x), 1)
 #define HF_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
@@ -43,17 +43,17 @@
 #define HF_INLINE static inline __attribute__((always_inline, unused))
 #endif
 
-/* A slow path in a header: one copy a translation unit, out of the fast path's line. */
+/* A slow path in a header: one copy per translation unit, out of line. */
 #if defined(HF_VALIDATE) && HF_VALIDATE
-#define HF_SLOW HF_INLINE /* in its caller, whose name a report is to have */
+#define HF_SLOW HF_INLINE /* so that a report names the caller */
 #else
 #define HF_SLOW static __attribute__((__noinline__, unused))
 #endif
 
-/* The same, and never expected to run: the compiler moves it and the branch to it out of the way. */
+/* The same for code that rarely runs: the compiler moves it and the branch to it out of the way. */
 #define HF_COLD static __attribute__((__noinline__, cold, unused))
 
-/* On a function: its result is not to be ignored. On a type: its alignment, in bytes. */
+/* On a function: its result must not be ignored. On a type: its alignment, in bytes. */
 #define HF_MUST_CHECK __attribute__((warn_unused_result))
 #define HF_ALIGNED(n) __attribute__((aligned(n)))
 
@@ -70,7 +70,7 @@
 #define HF_DETAIL_REFUSED(text)
 #endif
 
-/* Reads and writes through this type may alias any other: one word seen whole and by its halves. */
+/* Accesses through this type may alias any other: a word is accessed whole and by its halves. */
 #define HF_MAY_ALIAS __attribute__((may_alias))
 
 #define HF_DETAIL_PASTE2(a, b) a##b
@@ -81,7 +81,7 @@
 #ifdef __cplusplus
 #define HF_BEGIN_DECLS extern "C" {
 #define HF_END_DECLS }
-/* Classes and templates, in a header that may be included inside of extern "C". */
+/* For classes and templates in a header that may be included inside of extern "C". */
 #define HF_BEGIN_CXX                                                                               \
 	extern "C++" {                                                                             \
 	namespace hf                                                                               \
@@ -96,13 +96,13 @@
 #define HF_STATIC_ASSERT(cond, text) _Static_assert(cond, text)
 #endif
 
-/* Exported from libholdfast's shared form. */
+/* Exported from the shared library. */
 #define HF_API __attribute__((visibility("default")))
 
 /*
- * The same, but each object that links the static form keeps its own: a plug-in that is unloaded
- * must not leave its addresses in the program's variables. (libholdfast.a is built with it; users
- * need not.)
+ * The same, but each object that links the static library has a copy: a plug-in that is unloaded
+ * must not leave its addresses in the program's variables. (libholdfast.a is built with
+ * HF_STATIC_LIBRARY; users need not.)
  */
 #ifdef HF_STATIC_LIBRARY
 #define HF_API_EACH __attribute__((visibility("hidden")))
@@ -110,7 +110,7 @@
 #define HF_API_EACH HF_API
 #endif
 
-/* ThreadSanitizer is on: gcc has a macro, clang a feature. */
+/* 1 under ThreadSanitizer: gcc has a macro, clang a feature. */
 #if defined(__SANITIZE_THREAD__)
 #define HF_TSAN 1
 #elif defined(__has_feature)
@@ -122,7 +122,7 @@
 #define HF_TSAN 0
 #endif
 
-/* ThreadSanitizer does not see what assembly and the library order: these state it at a call. */
+/* ThreadSanitizer does not see the ordering in assembly and in the library: these announce it. */
 #if HF_TSAN
 HF_BEGIN_DECLS
 void __tsan_acquire(void *address);
@@ -150,10 +150,10 @@ HF_END_DECLS
 #define HF_ACQUIRE(...) HF_DETAIL_THREAD_SAFETY(acquire_capability(__VA_ARGS__))
 #define HF_TRY_ACQUIRE(...) HF_DETAIL_THREAD_SAFETY(try_acquire_capability(__VA_ARGS__))
 #define HF_RELEASE(...) HF_DETAIL_THREAD_SAFETY(release_capability(__VA_ARGS__))
-/* From here on to the end of the function it is held, whichever thread released it: a guard in C. */
+/* Counts as held to the end of the function: for a guard in C, whose release is not analysed. */
 #define HF_ASSERT_HELD(...) HF_DETAIL_THREAD_SAFETY(assert_capability(__VA_ARGS__))
 #define HF_REQUIRES(...) HF_DETAIL_THREAD_SAFETY(requires_capability(__VA_ARGS__))
-/* A lock function's own body: it is what the attributes promise, and need not be analysed. */
+/* For the body of a lock function, which implements what its attributes promise: not analysed. */
 #define HF_NO_THREAD_SAFETY_ANALYSIS HF_DETAIL_THREAD_SAFETY(no_thread_safety_analysis)
 
 /* A unique identifier, for guards. */

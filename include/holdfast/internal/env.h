@@ -13,21 +13,23 @@
  *                defines HF_ENV_HAS_NODES and hf_env_node() itself
  *   preemption   hf_env_preempt_disable, hf_env_preempt_enable; HF_ENV_HAS_IRQ, and if it is 1
  *                hf_env_irq_save, hf_env_irq_restore
- *   forks        HF_ENV_HAS_FORK 1: memory may be found again in a process without the other threads
- *   variables    HF_ENV_HAS_VARIABLES 1: the environment may hide features of the processor
- *   spinning     hf_env_spin_hints: how many spin hints a time is; hf_env_processors: how many there are
+ *   forks        HF_ENV_HAS_FORK 1: processes fork, and the child has one thread
+ *   variables    HF_ENV_HAS_VARIABLES 1: there are environment variables, which may hide features
+ *                of the processor
+ *   spinning     hf_env_spin_hints: how many spin hints take a given time; hf_env_processors: how
+ *                many processors there are
  *   parking      HF_ENV_HAS_PARK, and if it is 1 hf_env_park, hf_env_unpark (wait on a word, wake its
- *                waiters), hf_env_deadline, hf_env_yield: there is mutex.h, and a spinlock's
- *                waiters do not queue. Without it there is no mutex.h, and they do
- *   lockref      an environment whose lockrefs are to hold a 4-byte lock of its own names its header,
- *                HF_LOCKREF_LOCK_HEADER: the type hf_env_lockref_lock_t and the functions
- *                hf_env_lockref_lock, _trylock, _unlock and _is_locked (lockref.h says what of it)
- *   profile      HF_ENV_HAS_PROFILE, and if it is 1 hf_detail_profile_begin, hf_detail_profile_end, which the slow
- *                paths of locks call: how long they are waited for
- *   faults       HF_ENV_SITE, HF_ENV_TOUCH and HF_ENV_HAS_CLEAR, if faults are recovered in a way
- *                of its own: see nofault/site.h and nofault.h; HF_ENV_FAULTS_HEADER, if these are
- *                in a header of their own. HF_ENV_HAS_REGION: 1 where mappings
- *                lose pages and can be replaced, and there is region.h and hf_copy_safe()
+ *                waiters), hf_env_deadline, hf_env_yield. Then there is mutex.h, and waiters of a
+ *                spinlock do not queue; if it is 0 there is no mutex.h, and they do
+ *   lockref      HF_LOCKREF_LOCK_HEADER, if lockrefs hold another 4-byte lock: a header with the
+ *                type hf_env_lockref_lock_t and the functions hf_env_lockref_lock, _trylock,
+ *                _unlock and _is_locked (lockref.h has the requirements)
+ *   profile      HF_ENV_HAS_PROFILE, and if it is 1 hf_detail_profile_begin, hf_detail_profile_end,
+ *                by which the slow paths of locks time their waits
+ *   faults       HF_ENV_SITE, HF_ENV_TOUCH and HF_ENV_HAS_CLEAR, if the environment recovers faults
+ *                itself (nofault/site.h, nofault.h); HF_ENV_FAULTS_HEADER, if another header has
+ *                these. HF_ENV_HAS_REGION: 1 where mappings lose pages and can be replaced; then
+ *                there are region.h and hf_copy_safe()
  *
  * A port or a model checker names its own file with -DHF_ENV_HEADER='"my_env.h"'.
  */
@@ -42,7 +44,7 @@
 #include "env/bare.h"
 #endif
 
-/* One in which code and library are not always built together has HF_DETAIL_LINKED (env/linux_user.h). */
+/* Defined where a program and the library may be built separately: env/linux_user.h. */
 #ifndef HF_DETAIL_LINKED
 #define HF_DETAIL_LINKED(name)
 #endif

@@ -6,9 +6,9 @@
  * guard - holds a lock to the end of a C++ block.
  *
  * Use when / not when
- *   As std::lock_guard, where clang's -Wthread-safety is to follow it: the standard library's own
- *   guards tell that analysis nothing. Not to wait with a time limit, to release early or to pass
- *   the lock on: std::unique_lock. C has HF_SPINLOCK_GUARD (spinlock.h).
+ *   As std::lock_guard, but visible to clang's -Wthread-safety, which the standard library's guards
+ *   are not. Not to wait with a time limit, to release early or to pass the lock on: use
+ *   std::unique_lock. C has HF_SPINLOCK_GUARD (spinlock.h).
  *
  * Operations  hf::guard hold(lock);               lock.lock() now, lock.unlock() where the block ends
  *             hf::guard hold(lock, hf::adopt);    the caller holds it already; only the unlock()
@@ -19,7 +19,7 @@
 
 #ifdef __cplusplus
 HF_BEGIN_CXX
-/* Takes over what the caller has already: a held lock here, a reference in intrusive_ptr.h. */
+/* Selects the constructor that takes over the caller's lock or (intrusive_ptr.h) reference. */
 struct adopt_t {
 	explicit adopt_t() = default;
 };

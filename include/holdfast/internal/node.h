@@ -3,18 +3,18 @@
 #define HF_NODE_H
 #pragma GCC system_header
 /*
- * node - where a waiter of a queued lock spins, in a line of its own.
+ * node - the queue node at which a waiter of a queued lock spins.
  *
  * A node is named by its index (1 to 32767, from hf_env_node_get()), so that a lock can hold it in
- * 15 bits. The nodes of one slot share HF_ARCH_NO_SHARING bytes with no other slot's. Which
- * slot gets which node, and where the nodes are, is up to the environment: internal/env/bare.h.
+ * 15 bits. Nodes of different slots are never in the same HF_ARCH_NO_SHARING bytes. The environment
+ * decides which slot gets which node, and where the nodes are: internal/env/bare.h.
  */
 #include "atomic.h"
 
 /* A queue node. */
 typedef struct hf_node {
 	hf_atomic32_t next; /* index of my successor; 0 = none yet */
-	hf_atomic32_t wait; /* 1 = wait; 0 = my predecessor has handed its turn over */
+	hf_atomic32_t wait; /* 1 = wait; 0 = my predecessor has made me the head of the queue */
 } HF_ALIGNED(16) hf_node_t;
 
 /* An environment that keeps its nodes elsewhere defines HF_ENV_HAS_NODES and hf_env_node() itself. */

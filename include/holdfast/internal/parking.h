@@ -3,7 +3,7 @@
 #define HF_PARKING_H
 #pragma GCC system_header
 /*
- * parking - what an inline unlock reads of the table of waiters (src/parking/parking.h).
+ * parking - the part of the table of waiters that an inline unlock reads (src/parking/parking.h).
  *
  *   hf_detail_parking_need[]    for each bucket: does an unlock have to call its slow path?
  *   HF_DETAIL_PARKING_INDEX()   the bucket of an address
@@ -23,7 +23,7 @@
 
 HF_BEGIN_DECLS
 
-/* All 0 until there is a table. */
+/* Points to zeros until the table is allocated. */
 extern const hf_atomic32_t *volatile hf_detail_parking_need
 	HF_DETAIL_LINKED(hf_detail_parking_need) HF_API_EACH;
 

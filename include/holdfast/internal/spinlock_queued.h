@@ -5,15 +5,18 @@
 /*
  * spinlock_queued - first come, first served in 4 bytes, with bounded barging.
  *
- * spinlock.h's lock where processors are owned: its functions are called there. One word, no traffic
- * from waiters but the first, and a bound on how often, and how long, the next waiter is passed over.
- * It does not park: while its next waiter is descheduled the lock stalls, so user space has another.
- * From some 24 processors on that all want it and do other work between, an MCS lock is up to three
+ * spinlock.h's lock where holders keep their processor. It is one word, only its first waiter
+ * causes cache traffic, and it bounds how often, and how long, the next waiter is passed over. It
+ * does not
+ * park: while its next waiter is descheduled the lock stalls, so user space has another lock. With
+ *       some
+ * 24 processors and more that all want it and do other work in between, an MCS lock is up to three
  * times as fast (simulated: docs/design/0026; lab/variants/spinlock/mcs.h).
  *
- * Needs hf_env_node_get(), hf_env_node_put() and hf_env_node() (node.h). A thread needs one node a
- * lock operation that is under way, however many locks it holds; without one it waits outside the
- * queue. Every index in a lock's word is of this environment: no lock is shared with another.
+ * Needs hf_env_node_get(), hf_env_node_put() and hf_env_node() (node.h). A thread needs one node
+ * for a lock operation in progress, however many locks it holds; without one it waits outside the
+ * queue. The indexes in a lock's word name nodes of this environment, so it can't share the lock
+ * with another.
  *
  * State
  *   One 32-bit word; 0 = free, and without waiters.
@@ -22,7 +25,8 @@
  *     |      tail      | P |     passes      |     locked      |
  *
  *     locked   1 while the lock is held. The holder releases by storing 0 to this byte.
- *     passes   how often others have barged past the next waiter; 255 = closed: no more barging
+ *     passes   how often others have barged past the next waiter; 255 = closed: barging is
+ *              forbidden
  *     P        pending: the next waiter waits at this word, without a node
  *     tail     index of the last node in the queue behind it; 0 = no queue
  *
@@ -39,36 +43,35 @@
  *               (t,1,n,1) -> (t,1,255,1)         close: waited long enough                  T7
  *     unlock    (t,p,n,1) -> (t,p,n,0)                                                      T8
  *
- *   Where HF_ARCH_HAS_CMPXCHG8, T1 and T2 look at the upper half first and then swap the locked
- *   byte alone, and T2's holder counts itself by a store to the passes: a processor that has just
+ *   Where HF_ARCH_HAS_CMPXCHG8, T1 and T2 read the upper half first and then swap the locked byte
+ *   alone, and the holder that barged (T2) increments passes by a store: a processor that has just
  *   stored a byte (T8) would have to wait for that store before it could swap the whole word.
  *
- *   Why barging at all: handing the lock to another core costs the time in which cache lines move;
- *   taking it again where it is costs a tenth of that. Letting the thread that has the line take
- *   the lock a bounded number of times makes a contended lock several times faster, and no waiter
- *   waits for more than the bound. The next waiter takes a lock that it finds free, unless others
- *   have barged since it last looked: then barging goes on, until the passes are used up or its
- *   patience is. HF_SPINLOCK_QUEUED_PASSES = 0 makes it strictly first come, first served.
+ *   Why barging: to hand the lock to another core, cache lines must move; to take it again on the
+ *   same core costs a tenth of that. Letting the thread that has the line take the lock a bounded
+ *   number of times makes a contended lock several times faster, and bounds the wait of the next
+ *   waiter. The next waiter takes a lock that it finds free, unless others have barged since it
+ *   last looked: then it lets them go on until the passes or its patience are used up.
+ *   HF_SPINLOCK_QUEUED_PASSES = 0 makes the lock strictly first come, first served.
  *   docs/design/0004-queued-spinlock.md has the measurements.
  *
  * Invariants
  *   I1  only the holder stores to the locked byte of a held lock, and only 0 (T8); only the holder
  *       stores to passes (T2). All else is a compare-and-swap of the whole word, so no transition
- *       of another thread is ever overwritten, but for T7, which is then done again.
+ *       of another thread is ever overwritten, except T7, which is then repeated.
  *   I2  locked goes from 0 to 1 only by compare-and-swap (T1, T2, T6): one winner.
  *   I3  pending is set by one waiter at a time (T3, T5) and cleared only by that one (T6).
  *   I4  the pending waiter is passed over at most HF_SPINLOCK_QUEUED_PASSES times by threads that
- *       looked at the word since. One that had looked before may barge uncounted: in the byte form,
- *       once because it saw no pending waiter (T1) and once because it saw the lock open (T2). T6
- *       sets the count back to 0.
+ *       read the word since. One that read it before may barge uncounted: in the byte form, once
+ *       because it saw no pending waiter (T1) and once because it saw barging permitted (T2). T6
+ *       resets the count to 0.
  *   I5  a node is used from T4 until its owner is no longer the head (T5): never while it holds
- *       the lock, so a thread needs one node a lock operation that is under way, however many
- *       locks it holds.
+ *       the lock, so a thread needs one node for a lock operation in progress.
  *   I6  my predecessor clears my node's wait only after it has acquired the link that my release
  *       store made: so my wait = 1 comes before its wait = 0.
- *   I7  passes is not 0 only while there are waiters: it is counted only then, by the holder, whom
- *       no waiter can overtake; and the next waiter clears it (T6). So a free lock without waiters
- *       is 0 in all its bits, which hf_spinlock_is_locked() and a lockref rely on.
+ *   I7  passes is not 0 only while there are waiters: only then the holder increments it, and no
+ *       waiter can take the lock before that; the next waiter clears it (T6). So all bits of a free
+ *       lock without waiters are 0, which hf_spinlock_is_locked() and a lockref rely on.
  *
  * Ordering
  *   lock acquire: T1, T2 and T6 read the 0 that T8 stored with release, or a word that was made
@@ -128,7 +131,7 @@ HF_INLINE bool hf_detail_spinlock_queued_trylock(hf_atomic32_t *lock)
 #endif
 }
 
-/* Is barging past the next waiter forbidden? Of the count alone: also if there is no waiter. */
+/* Does the count forbid barging past the next waiter? Ignores whether there is a waiter. */
 HF_INLINE bool hf_detail_spinlock_queued_closed(uint32_t word)
 {
 	return (word & HF_DETAIL_QUEUED_PASSES_MASK) / HF_DETAIL_QUEUED_PASS + 1 >
@@ -142,7 +145,7 @@ HF_INLINE void hf_detail_spinlock_queued_wait_pending(hf_atomic32_t *lock,
 	uint32_t patience = HF_SPINLOCK_QUEUED_PATIENCE_NS;
 	hf_wait_t wait = HF_WAIT_INIT;
 	uint32_t word = hf_atomic32_load_relaxed(lock);
-	uint32_t seen = 0; /* passes at the last look */
+	uint32_t seen = 0; /* passes when last read */
 
 	for (;;) {
 		uint32_t passes = word & HF_DETAIL_QUEUED_PASSES_MASK;
@@ -160,7 +163,7 @@ HF_INLINE void hf_detail_spinlock_queued_wait_pending(hf_atomic32_t *lock,
 		}
 		seen = passes;
 		if (closed) {
-			/* No barging now: the lock is mine when it is released. */
+			/* Barging is forbidden now: the lock is mine when it is released. */
 			if (policy == HF_WAIT_MONITOR)
 				(void)hf_atomic32_wait_change_acquire(lock, word);
 			else if (policy != HF_WAIT_NONE)
@@ -171,7 +174,7 @@ HF_INLINE void hf_detail_spinlock_queued_wait_pending(hf_atomic32_t *lock,
 			if (wait.ns > HF_ARCH_PENDING_NS)
 				wait.ns = HF_ARCH_PENDING_NS;
 		} else {
-			/* T7. A failure is a change of the word: look at it again. */
+			/* T7. On failure the word has changed: decide again. */
 			(void)hf_atomic32_try_cmpxchg_relaxed(lock, &word,
 							      word | HF_DETAIL_QUEUED_PASSES_MASK);
 			continue;
@@ -180,7 +183,7 @@ HF_INLINE void hf_detail_spinlock_queued_wait_pending(hf_atomic32_t *lock,
 	}
 }
 
-/* T2, or T1 when it is late: take the lock if it is free, past a next waiter that permits it. */
+/* T2, or T1 without waiters: take the lock if it is free and the next waiter permits barging. */
 HF_INLINE bool hf_detail_spinlock_queued_try_barge(hf_atomic32_t *lock, uint32_t *word)
 {
 	while (!(*word & HF_DETAIL_QUEUED_LOCKED_MASK)) {
@@ -211,14 +214,14 @@ HF_INLINE bool hf_detail_spinlock_queued_try_barge(hf_atomic32_t *lock, uint32_t
 	return false;
 }
 
-/* No node to queue with: barge when that is permitted, until it succeeds. */
+/* Without a node this thread can't queue: retry barging until it succeeds. */
 HF_COLD void hf_detail_spinlock_queued_lock_without_node(hf_atomic32_t *lock)
 {
 	hf_wait_t wait = HF_WAIT_INIT;
 	uint32_t word = hf_detail_spinlock_queued_read(lock);
 
 	while (!hf_detail_spinlock_queued_try_barge(lock, &word)) {
-		/* With passes = 0 only an empty queue lets it in. */
+		/* If no passes are allowed, it can succeed only while the queue is empty. */
 		hf_wait_once(&wait, HF_WAIT_BACKOFF);
 		word = hf_detail_spinlock_queued_read(lock);
 	}

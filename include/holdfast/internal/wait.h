@@ -29,23 +29,23 @@
 /* What to do, as above. */
 enum hf_wait_policy { HF_WAIT_NONE, HF_WAIT_HINT, HF_WAIT_BACKOFF, HF_WAIT_LATE, HF_WAIT_MONITOR };
 
-/* HF_WAIT_LATE: how often nothing; then the first wait, and the limit that doubling reaches. */
+/* HF_WAIT_LATE: the retries without delay; the first wait, and the limit that doubling reaches. */
 #define HF_WAIT_LATE_AFTER 4
 #ifndef HF_WAIT_LATE_MIN_NS /* the simulator has variables in place of these two */
 #define HF_WAIT_LATE_MIN_NS 400
 #define HF_WAIT_LATE_MAX_NS 3200
 #endif
 
-/* The most processors that are few: hf_wait_retry(). */
+/* Up to so many processors are few: hf_wait_retry(). */
 #define HF_WAIT_FEW_PROCESSORS 8
 
-/* How long the next wait is, and how many of HF_WAIT_LATE were; one for each time of waiting. */
+/* The state of one waiting loop: the next wait's length; the retries of HF_WAIT_LATE so far. */
 typedef struct hf_wait {
 	uint32_t ns;
 	uint32_t late;
 } hf_wait_t;
 
-/* The first wait, whose time is the shortest. */
+/* Before the first wait, which is the shortest. */
 #define HF_WAIT_INIT                                                                               \
 	{                                                                                          \
 		HF_ARCH_BACKOFF_MIN_NS, 0                                                          \
@@ -64,8 +64,8 @@ HF_INLINE void hf_wait_ns(uint32_t ns)
 }
 
 /**
- * hf_wait_once - wait a little before the next look
- * @w:      this wait
+ * hf_wait_once - wait once before reading the word again
+ * @w:      the state of this loop
  * @policy: a constant
  *
  * Ordering: none (the compiler does not move accesses across)
@@ -91,14 +91,14 @@ HF_INLINE void hf_wait_once(hf_wait_t *w, enum hf_wait_policy policy)
 }
 
 /**
- * hf_wait_retry - wait a little before a count's swap is tried again
- * @w:    this operation's
+ * hf_wait_retry - wait before a count's compare-and-swap is retried
+ * @w:    the state of this operation
  * @many: a constant: the policy where there are many processors
  *
- * With few processors a wait after the first failure lets the line's owner go on: measured, faster
- * than none. With many, most swaps succeed within a few retries, and an earlier wait hands the line
- * to threads that fail, too. Without any wait the retries of all threads collide where a processor
- * serves them in turn. Simulated: docs/design/0023-hint-on-many-cores.md
+ * With few processors a wait after the first failure lets the owner of the line continue, which was
+ * measured to be faster. With many, most swaps succeed within a few retries, and an earlier wait
+ * hands the line to threads that fail, too. Without any wait the retries of all threads collide
+ * where a processor serves them in turn. Simulated: docs/design/0023-hint-on-many-cores.md
  *
  * Ordering: none (the compiler does not move accesses across)
  */

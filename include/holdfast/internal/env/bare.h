@@ -3,10 +3,10 @@
 #define HF_ENV_BARE_H
 #pragma GCC system_header
 /*
- * env, no operating system - the seam that a bare-metal image or an RTOS fills.
+ * env, no operating system - what a bare-metal image or an RTOS must supply.
  *
  * Worked example  port/bare/seam.c, for four cores whose interrupts take no locks.
- *                 docs/bare-metal.md takes it from there to a system of your own.
+ *                 docs/bare-metal.md shows how to adapt it to your system.
  *
  * A port supplies
  *   hf_env_node_get, hf_env_node_put     queue nodes, by core                 needed by spinlock.h
@@ -15,12 +15,12 @@
  *   hf_node_t hf_detail_nodes[SLOTS * HF_NODES]    (internal/node.h) zero at the start, no two slots in
  *                                        HF_ARCH_NO_SHARING bytes             needed by spinlock.h
  *   hf_report, hf_report_at              (report.h) or src/report/report.c, which in turn needs
- *   hf_detail_env_print, hf_detail_env_abort         (src/env/env.h) where a line goes; the end
+ *   hf_detail_env_print, hf_detail_env_abort         (src/env/env.h) print a line; stop
  *
- * Slots        One context a core, and one more for each level of interrupt that takes locks
- *              without masking: slot = core * levels + level. HF_NODES nodes a slot: how many queue
- *              locks a context can wait for at one time. More is no error: the
- *              index is 0 then.
+ * Slots        Each core has one slot, and one more for each level of interrupt that takes locks
+ *              without masking: slot = core * levels + level. A slot has HF_NODES nodes, one for
+ *              each queued lock that its context waits for at a time. If none is free,
+ *              hf_env_node_get() returns 0, and the lock waits outside of the queue.
  *
  * Invariants   B1  a node is in use by at most one lock operation at a time.
  *              B2  a holder or a waiter stays on its core and is not preempted by another thread
@@ -37,7 +37,7 @@
 
 #include "../compiler.h"
 
-/* Queue nodes of a slot. */
+/* Queue nodes per slot. */
 #define HF_NODES 8
 
 HF_BEGIN_DECLS
@@ -53,7 +53,7 @@ uint32_t hf_env_node_get(void);
 
 /**
  * hf_env_node_put - give back what hf_env_node_get() returned
- * @index: that
+ * @index: that result
  *
  * Context:  the same
  * Ordering: none
@@ -70,7 +70,7 @@ HF_END_DECLS
 /**
  * hf_env_preempt_disable, hf_env_preempt_enable - keep the caller on its core, and other threads off
  *
- * Every lock calls the first before it is taken and the second after it was released. Nothing, if
+ * Every lock calls the first before it is taken and the second after it was released. Empty if
  * HF_ENV_PREEMPTS is 0: then only interrupts preempt.
  *
  * Context:  any; nests, and locks are released in any order
@@ -92,10 +92,10 @@ HF_INLINE void hf_env_preempt_enable(void)
 #endif
 
 /**
- * hf_env_spin_hints - how many spin hints take about so long? (a macro: HF_ARCH_HINT_NS comes later)
+ * hf_env_spin_hints - how many spin hints take this long? (a macro: HF_ARCH_HINT_NS comes later)
  * @ns: nanoseconds
  *
- * Nothing is measured here: by the typical hint of arch/<cpu>/constants.h.
+ * Not measured: computed from the typical hint, which arch/<cpu>/constants.h gives.
  *
  * Context:  any
  * Ordering: none
@@ -141,8 +141,8 @@ HF_BEGIN_DECLS
 unsigned long hf_env_irq_save(void);
 
 /**
- * hf_env_irq_restore - leave interrupts as hf_env_irq_save() found them
- * @flags: what that returned
+ * hf_env_irq_restore - restore the interrupts that hf_env_irq_save() masked
+ * @flags: its result
  *
  * Context:  any
  * Ordering: none, but the compiler moves no access across

@@ -4,19 +4,21 @@
 /*
  * env, inside a Linux kernel - for modules, and for a kernel's own tree; tried with 6.1 and 6.12.
  *
- * Worked examples  port/kernel, a module; docs/kernel.md takes it from there to one of your own.
+ * Worked examples  port/kernel, a module; docs/kernel.md shows how to write your own.
  *                  port/kernel-tree, a kernel whose refcount_t and lockref are Holdfast's. So this
  *                  header includes nothing that includes <linux/refcount.h>: see
  *                  linux_kernel_user_memory.h.
  *
  * Slots        A CPU and the context that runs on it: task, softirq, hardirq, NMI. Each interrupts
- *              only those before it, so there are four slots a CPU. HF_NODES nodes a slot: how many
- *              queue locks a context can wait for at one time. More is no error:
- *              the index is 0 then, and on the CPUs from 2047 on, which 15 bits can't name.
+ *              only those before it, so there are four slots per CPU. A slot has HF_NODES nodes,
+ *              one for each queued lock that its context waits for at a time. If none is free, and
+ *              on CPUs from 2047 on, which 15 bits can't name, hf_env_node_get() returns 0, and the
+ *              lock waits outside of the queue.
  *
  * Invariants   K1  a node is in use by at most one lock operation at a time: a slot is only used by
- *                  what runs on its CPU in its context with preemption off. Every lock function turns
- *                  preemption off before it takes a node, and on again after it has given it back.
+ *                  code that runs on its CPU in its context with preemption disabled. Every lock
+ *                  function disables preemption before it takes a node, and enables it after it has
+ *                  returned the node.
  *              K2  an interrupt handler leaves the slots as it found them.
  *
  * Validation   HF_VALIDATE is for user space; a kernel has lockdep.
@@ -33,7 +35,7 @@
 
 #include "../compiler.h"
 
-/* The names of C's own headers, which a kernel does not have; some of its files define them, too. */
+/* Names of C's standard headers, which a kernel does not have; some of its files define them. */
 #ifndef INT32_MIN
 #define INT32_MIN S32_MIN
 #endif
@@ -44,7 +46,7 @@
 #define UINT32_MAX U32_MAX
 #endif
 
-/* Queue nodes of a slot. */
+/* Queue nodes per slot. */
 #define HF_NODES 4
 
 /**
@@ -64,7 +66,7 @@ uint32_t hf_env_node_get(void);
  */
 void hf_env_node_put(uint32_t index);
 
-/* The nodes are a CPU's own: see internal/node.h. */
+/* The nodes are per-CPU data: see internal/node.h. */
 #define HF_ENV_HAS_NODES 1
 struct hf_node;
 struct hf_node *hf_env_node(uint32_t index);
@@ -81,10 +83,10 @@ HF_INLINE void hf_env_preempt_enable(void)
 }
 
 /**
- * hf_env_spin_hints - how many spin hints take about so long? (a macro: HF_ARCH_HINT_NS comes later)
+ * hf_env_spin_hints - how many spin hints take this long? (a macro: HF_ARCH_HINT_NS comes later)
  * @ns: nanoseconds
  *
- * Nothing is measured here: by the typical hint of arch/<cpu>/constants.h.
+ * Not measured: computed from the typical hint, which arch/<cpu>/constants.h gives.
  *
  * Ordering: none
  * Return:   at least 1
@@ -131,7 +133,7 @@ HF_INLINE void hf_env_irq_restore(unsigned long flags)
 /* Each kind of misuse warns once, and again after a write to debugfs's clear_warn_once. */
 #define HF_ENV_HAS_REARM 1
 
-/* What nofault.h needs of a kernel, which includes too much for this header. */
+/* What nofault.h needs of a kernel: its includes are too many for this header. */
 #define HF_ENV_FAULTS_HEADER "../env/linux_kernel_user_memory.h"
 
 #endif

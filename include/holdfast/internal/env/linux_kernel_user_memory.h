@@ -2,10 +2,10 @@
 #ifndef HF_ENV_LINUX_KERNEL_USER_MEMORY_H
 #define HF_ENV_LINUX_KERNEL_USER_MEMORY_H
 /*
- * env, inside a Linux kernel: a user's memory - how nofault.h opens it, and recovers from a fault.
+ * env, inside a Linux kernel: user memory - how nofault.h opens it, and recovers from a fault.
  *
  * Apart from linux_kernel.h because <linux/uaccess.h> includes <linux/sched.h>. A kernel whose own
- * <linux/refcount.h> is made of Holdfast's includes linux_kernel.h from there, before sched.h.
+ * <linux/refcount.h> uses Holdfast includes linux_kernel.h from there, before sched.h.
  */
 #include <linux/extable.h>
 #include <linux/stringify.h>
@@ -13,7 +13,7 @@
 
 #include "../compiler.h"
 
-/* A site is an entry of the kernel's own exception table, which each module has. */
+/* A site is an entry of the kernel's exception table; each module has one. */
 #if defined(CONFIG_X86_64)
 #define HF_ENV_SITE(from, to)                                                                      \
 	".pushsection __ex_table,\"a\"\n"                                                          \
@@ -23,7 +23,7 @@
 	".long " __stringify(EX_TYPE_UACCESS) "\n"                                                 \
 					      ".popsection\n"
 #elif defined(CONFIG_ARM64)
-/* No register gets the fault: both are the zero register, number 31. */
+/* The handler stores its results in the zero register, number 31: they are not needed. */
 #define HF_ENV_SITE(from, to)                                                                      \
 	".pushsection __ex_table,\"a\"\n"                                                          \
 	".balign 4\n"                                                                              \
@@ -34,9 +34,9 @@
 #endif
 
 /**
- * hf_env_user_begin, hf_env_user_end - let this CPU touch the user's memory; end that
+ * hf_env_user_begin, hf_env_user_end - enable this CPU's access to user memory; disable it
  *
- * Context:  that of the task; nothing is called in between
+ * Context:  that of the task; no function is called in between
  * Ordering: none
  */
 HF_INLINE void hf_env_user_begin(void)
@@ -57,7 +57,7 @@ HF_INLINE void hf_env_user_end(void)
 #endif
 }
 
-/* For nofault.h: `access`, which touches `len` bytes at p; or `fails`, if they are not a user's. */
+/* For nofault.h: does `access` to `len` bytes at p; yields `fails` if they are not user memory. */
 #define HF_ENV_TOUCH(p, len, fails, access)                                                        \
 	({                                                                                         \
 		__typeof__(fails) hf_detail_result = (fails);                                      \
@@ -74,9 +74,9 @@ HF_INLINE void hf_env_user_end(void)
 #define HF_ENV_HAS_CLEAR 1
 
 /*
- * Does the processor clear by a repeated instruction, whatever the size? Then it stands at the call
- * site; the kernel patches the branch away. (6.1 does not know FSRS by name; FSRM came before it,
- * and is what the published measurement had.)
+ * Is a repeated instruction fast at any size? Then it is inlined at the call site; the kernel
+ * patches the branch away. (6.1 does not know FSRS by name. Processors had FSRM first, and the
+ * published measurement was made with it.)
  */
 #if defined(X86_FEATURE_FSRS)
 #define HF_ENV_CLEAR_INLINE static_cpu_has(X86_FEATURE_FSRS)
@@ -86,7 +86,7 @@ HF_INLINE void hf_env_user_end(void)
 
 /**
  * hf_env_clear, hf_env_copy, hf_env_copy_from, hf_env_copy_to - the kernel's form of clear and copy
- * @dst, @src, @len: as hf_clear_nofault() and hf_copy_nofault() are given them
+ * @dst, @src, @len: the arguments of hf_clear_nofault() and hf_copy_nofault()
  *
  * Context:  that of the task
  * Ordering: none

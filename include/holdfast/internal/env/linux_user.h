@@ -7,9 +7,9 @@
  *
  * Queue nodes  None: a queue of waiters stops when its head is preempted (spinlock.h).
  *
- * Invariants   P1  parking loses no wake-up: the kernel looks at the word and puts the thread to
- *                  sleep in one step, as seen by the waker. So if the word is changed first and its
- *                  waiters are woken second, a waiter either sees the change or is woken.
+ * Invariants   P1  parking loses no wake-up: for the waker, the kernel checks the word and puts the
+ *                  thread to sleep atomically. So if the word is changed first and its waiters are
+ *                  woken second, a waiter either sees the change or is woken.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,16 +19,17 @@
 #include "../../version.h"
 
 /*
- * HF_DETAIL_LINKED - on the declaration of what inlined code has from the library: its name for the linker
- * has the layout in it, so that headers and library of different layouts do not fit (version.h).
+ * HF_DETAIL_LINKED - on the declaration of a library function or variable that inlined code uses:
+ * puts the layout number into its symbol, so headers and library of different layouts don't link
+ * (version.h).
  */
 #define HF_DETAIL_LINKED(name) __asm__(#name "_layout" HF_DETAIL_STRING(HF_DETAIL_LAYOUT))
 
 HF_BEGIN_DECLS
 
 /*
- * Hand over the sites (nofault/site.h) from `start` to `end`, of one executable or shared object,
- * and take them back. Every translation unit does so; the same range counts once.
+ * Registers and unregisters the sites (nofault/site.h) from `start` to `end`, of one executable or
+ * shared object. Every translation unit does so; the same range counts once.
  */
 void hf_detail_sites_register(const void *start, const void *end)
 	HF_DETAIL_LINKED(hf_detail_sites_register) HF_API_EACH;
@@ -38,9 +39,10 @@ void hf_detail_sites_unregister(const void *start, const void *end)
 HF_END_DECLS
 
 /*
- * HF_ENV_REGISTER_SITES - for nofault.h: what does that when the object is loaded, and unloaded.
- * The linker defines the two symbols where there are sites. Where there are none it would look for them
- * in shared libraries, and warn: so the constructor adds an empty part to the section (HF_DETAIL_SITE_NONE).
+ * HF_ENV_REGISTER_SITES - for nofault.h: registers the sites when the object is loaded, and
+ * unregisters them when it is unloaded. The linker defines the two symbols if the section exists;
+ * else it would search shared libraries for them, and warn. So the constructor creates the section
+ * (HF_DETAIL_SITE_NONE).
  */
 #define HF_ENV_REGISTER_SITES                                                                      \
 	extern const char hf_detail_sites_start[] __asm__("__start_hf_nofault_sites")              \
@@ -57,7 +59,7 @@ HF_END_DECLS
 		hf_detail_sites_unregister(hf_detail_sites_start, hf_detail_sites_end);            \
 	}
 
-/* hf_env_preempt_disable, hf_env_preempt_enable - hold off preemption. A thread here cannot. */
+/* hf_env_preempt_disable, hf_env_preempt_enable - empty: user space can't disable preemption. */
 HF_INLINE void hf_env_preempt_disable(void)
 {
 }
@@ -66,7 +68,7 @@ HF_INLINE void hf_env_preempt_enable(void)
 {
 }
 
-/* Pages of a mapping can get lost, and be replaced: region.h. */
+/* Mappings lose pages, and can be replaced: region.h. */
 #define HF_ENV_HAS_REGION 1
 
 /* A report names the object of a call site: src/report/linux_user_report.c. */
@@ -78,7 +80,7 @@ HF_INLINE void hf_env_preempt_enable(void)
 /* No interrupts here: the interrupt-saving forms of the locks do not exist. */
 #define HF_ENV_HAS_IRQ 0
 
-/* The user sets environment variables. */
+/* There are environment variables. */
 #define HF_ENV_HAS_VARIABLES 1
 
 /* Processes fork, and the child has one thread. */
@@ -88,7 +90,7 @@ HF_INLINE void hf_env_preempt_enable(void)
 
 HF_BEGIN_DECLS
 
-/* Spin hints in 65,536 ns. Measured before main(); before that, what arch/<cpu>/constants.h says. */
+/* Spin hints per 65,536 ns. Measured before main(); until then, from arch/<cpu>/constants.h. */
 extern uint32_t hf_detail_spin_rate HF_API_EACH;
 
 /* Processors that the process might run on when it started. Counted before main(); 1 before that. */
@@ -97,7 +99,7 @@ extern uint32_t hf_detail_processors HF_API_EACH;
 HF_END_DECLS
 
 /**
- * hf_env_spin_hints - how many spin hints take about so long?
+ * hf_env_spin_hints - how many spin hints take about this long?
  * @ns: nanoseconds
  *
  * Ordering: none
@@ -132,9 +134,9 @@ enum hf_env_scope { HF_ENV_PRIVATE, HF_ENV_SHARED };
 
 /* Why a thread is awake. */
 enum hf_env_parked {
-	HF_ENV_WOKEN,   /* by hf_env_unpark(), or for no reason: look at the word again */
+	HF_ENV_WOKEN,   /* by hf_env_unpark(), or spuriously: check the word again */
 	HF_ENV_CHANGED, /* the word was not as expected: did not park */
-	HF_ENV_TIMEOUT  /* the deadline has come; no wake-up was used up */
+	HF_ENV_TIMEOUT  /* the deadline has passed; no wake-up was consumed */
 };
 
 struct hf_atomic32;
@@ -144,16 +146,16 @@ HF_BEGIN_DECLS
 /* Functions without HF_API are called by the library alone. */
 
 /**
- * hf_env_park - park while a word is as it was
+ * hf_env_park - park, if a word still has the expected value
  * @word:     4 bytes, shared by waiters and wakers
- * @expected: park only if it is that
- * @deadline: in nanoseconds, of hf_env_deadline(); HF_ENV_FOREVER = none
+ * @expected: park only if the word has this value
+ * @deadline: from hf_env_deadline(); HF_ENV_FOREVER = none
  * @scope:    the same as that of hf_env_unpark()
  *
  * Context:  any thread; a signal handler may run meanwhile, and does not end it. errno is kept
  * Ordering: none for the caller's data; but see P1
- * Errors:   where the kernel refuses, as in a process that may not use futexes, HF_ENV_WOKEN: the
- *           caller's loop becomes one that retries
+ * Errors:   if the kernel refuses, as in a process that may not use futexes, HF_ENV_WOKEN: the
+ *           caller's loop then spins
  * Return:   why it is awake
  */
 enum hf_env_parked hf_env_park(const struct hf_atomic32 *word, uint32_t expected, uint64_t deadline,
@@ -161,9 +163,9 @@ enum hf_env_parked hf_env_park(const struct hf_atomic32 *word, uint32_t expected
 
 /**
  * hf_env_unpark - wake threads that are parked at a word, in the order of parking
- * @word:  may be gone already: then no thread, or one that is parked elsewhere, is woken for
- *         nothing
- * @n:     at most so many
+ * @word:  may be freed already: then no thread, or one that is parked elsewhere, is woken
+ *         spuriously
+ * @n:     the most threads to wake
  * @scope: the same as that of hf_env_park()
  *
  * Context:  any thread, any signal handler. errno is kept
@@ -173,10 +175,10 @@ enum hf_env_parked hf_env_park(const struct hf_atomic32 *word, uint32_t expected
 uint32_t hf_env_unpark(const struct hf_atomic32 *word, uint32_t n, enum hf_env_scope scope);
 
 /**
- * hf_env_requeue - wake one thread that is parked at a word, and have the others wait at another
+ * hf_env_requeue - wake one thread that is parked at a word, and move the others to another word
  * @word:     where they are parked
- * @expected: if the word is not that, all are woken
- * @to:       where they will be woken
+ * @expected: if the word does not have this value, all are woken
+ * @to:       where the others will be woken
  * @scope:    the same as that of hf_env_park()
  *
  * Context:  any thread. errno is kept
@@ -186,22 +188,22 @@ void hf_env_requeue(const struct hf_atomic32 *word, uint32_t expected, const str
 		    enum hf_env_scope scope);
 
 /**
- * hf_env_deadline - the moment that comes so many nanoseconds from now
+ * hf_env_deadline - the time a number of nanoseconds from now
  * @nanoseconds: how many
  *
  * Context:  any thread
  * Ordering: none
- * Return:   nanoseconds of a clock that is never set; HF_ENV_FOREVER if that is beyond its end
+ * Return:   nanoseconds of a clock that is never set; HF_ENV_FOREVER if they do not fit
  */
 uint64_t hf_env_deadline(uint64_t nanoseconds) HF_API;
 
 /**
  * hf_env_barrier_all - a full memory barrier in every thread of this process
  *
- * At some moment between the call and its return each of the others has had one: what it did
- * before that moment the caller sees afterwards; what it does after it sees what the caller did
- * before. Or not, and false: where the kernel can't or may not, and where this process has used up
- * its share (the calls take at most an eighth of the time).
+ * At some moment during the call each other thread executes a barrier: the caller then sees what
+ * that thread did before it, and after it that thread sees what the caller did before the call.
+ * Does nothing if membarrier() is unavailable, or this process has used up its share (an eighth of
+ * wall time).
  *
  * Context:  any thread. errno is kept
  * Ordering: sequentially consistent if true; see hf_atomic_fence_light()
@@ -210,18 +212,18 @@ uint64_t hf_env_deadline(uint64_t nanoseconds) HF_API;
 bool hf_env_barrier_all(void);
 
 /**
- * hf_env_signals_block, hf_env_signals_restore - keep all signals from this thread; end that
+ * hf_env_signals_block, hf_env_signals_restore - block all signals in this thread; restore the mask
  * @before: what hf_env_signals_block() returned
  *
  * Context:  any thread. errno is kept
  * Ordering: none
- * Return:   those that were blocked before, for hf_env_signals_restore()
+ * Return:   the previous mask, for hf_env_signals_restore()
  */
 uint64_t hf_env_signals_block(void);
 void hf_env_signals_restore(uint64_t before);
 
 /**
- * hf_env_yield - let another runnable thread have this processor
+ * hf_env_yield - yield this processor to another runnable thread
  *
  * Context:  any thread
  * Ordering: none
@@ -241,7 +243,7 @@ HF_END_DECLS
 
 #define HF_ENV_HAS_PROFILE 1
 
-/* What is waited for. */
+/* What a thread waits for. */
 enum hf_detail_profile_kind {
 	HF_DETAIL_PROFILE_MUTEX,
 	HF_DETAIL_PROFILE_MUTEX_SHARED,
@@ -252,12 +254,12 @@ enum hf_detail_profile_kind {
 
 HF_BEGIN_DECLS
 
-/* Is there a profile? Changed before main() only, or before a plug-in's first function. */
+/* Is profiling on? Changed before main() only, or before a plug-in's first function. */
 extern uint32_t hf_detail_profile_on HF_API_EACH;
 
 /*
- * One wait more: for `lock`, since `start`, in the call at `site` (NULL: in that of this function).
- * Async-signal-safe; allocates nothing, takes no lock.
+ * Adds a wait for `lock`, since `start`, in the call at `site` (NULL: the call of this function) to
+ * the profile. Async-signal-safe; allocates nothing, takes no lock.
  */
 void hf_detail_profile_add(uint64_t start, enum hf_detail_profile_kind kind,
 			   const volatile void *lock, const void *site) HF_API
@@ -271,7 +273,7 @@ HF_INLINE uint64_t hf_detail_profile_begin(void)
 	return HF_UNLIKELY(hf_detail_profile_on) ? hf_env_deadline(0) : 0;
 }
 
-/* It ends. */
+/* End timing a slow path. */
 HF_INLINE void hf_detail_profile_end(uint64_t start, enum hf_detail_profile_kind kind,
 				     const volatile void *lock, const void *site)
 {

@@ -67,8 +67,8 @@ enum hf_detail_operation { HF_DETAIL_OPERATIONS(HF_DETAIL_OPERATION_CONSTANT) };
 #endif
 
 /*
- * For a file of the library, which does not know how the program is built: the sanitizers'
- * functions are weak.
+ * A file of the library does not know whether the program has a sanitizer, so it declares the
+ * sanitizers' functions weak.
  */
 #ifdef HF_DETAIL_SANITIZE_WEAK
 #define HF_DETAIL_SANITIZER __attribute__((weak))

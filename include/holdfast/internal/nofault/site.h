@@ -5,8 +5,8 @@
 /*
  * site - an entry of the exception table: an instruction that may fault, and where to continue.
  *
- * For arch/<cpu>/nofault.h, inside of inline assembly. A site is two 32-bit words in a section of
- * its own, each a distance from the word itself, so that the section needs no relocation at run
+ * For the inline assembly of arch/<cpu>/nofault.h. A site is two 32-bit words in a separate
+ * section, each a distance from the word itself, so that the section needs no relocation at run
  * time and is shared between processes:
  *
  *       from - .      the instruction that may fault
@@ -48,14 +48,14 @@
 /* X3: a relocation that changes nothing. */
 #define HF_DETAIL_SITE_KEEP ".reloc ., " HF_ARCH_RELOC_NONE ", 777b\n"
 
-/* An empty part of the section. */
+/* Creates the section, without an entry. */
 #define HF_DETAIL_SITE_NONE                                                                        \
 	".pushsection hf_nofault_sites,\"a?\",@progbits\n"                                         \
 	".balign 4\n"                                                                              \
 	"777:\n"                                                                                   \
 	".popsection\n" HF_DETAIL_SITE_KEEP
 
-/* As it is in the section. */
+/* The layout of an entry in the section. */
 struct hf_detail_site {
 	int32_t from, to;
 };
@@ -66,7 +66,7 @@ struct hf_detail_site {
  * @pc:          the instruction that faulted
  *
  * A linear search, since faults are rare and the linker does not sort the table. User space sorts
- * its tables (src/nofault/signals.c), a kernel has its own.
+ * its tables (src/nofault/signals.c); a kernel has its own table.
  *
  * Context:  an exception handler
  * Ordering: none
@@ -82,10 +82,10 @@ HF_INLINE uintptr_t hf_site_fixup(const struct hf_detail_site *sites,
 	return 0;
 }
 
-/* What an operation returns after a fault, negated: Linux's EFAULT, on every processor and in every environment. */
+/* Negated, the result of an operation that faulted: Linux's EFAULT, in every environment. */
 #define HF_EFAULT 14
 
-/* And for an atomic operation that is not aligned: Linux's EINVAL. */
+/* Negated, the result of a misaligned atomic operation: Linux's EINVAL. */
 #define HF_EINVAL 22
 
 #endif

@@ -5,8 +5,8 @@
 /*
  * nofault, for AArch64 - accesses that may fault, one instruction each.
  *
- * The functions return 0 or -HF_EFAULT: the error is there before the access, and the instruction
- * behind it makes it 0. A fault skips both, so it needs no code of its own.
+ * The functions return `error`: it is -HF_EFAULT before the access, and the next instruction makes
+ * it 0. A fault skips both, so there is no separate fault path.
  *
  * A store that crosses into another page may do one part and fault for the other: code that needs
  * exact counts does not let one cross. An exclusive or a DC ZVA that faults has done nothing.
@@ -58,7 +58,7 @@
 		return (int)error;                                                                 \
 	}
 
-/* An exclusive pair and no LSE: it is not worth a second form. */
+/* An exclusive pair only: a second form, with LSE, is not worth it. */
 #define HF_DETAIL_CMPXCHG_NOFAULT(bits, w)                                                         \
 	HF_INLINE int hf_arch_cmpxchg##bits##_nofault(volatile void *p, uint##bits##_t expected,   \
 						      uint##bits##_t desired,                      \
@@ -84,7 +84,7 @@
 		return (int)error;                                                                 \
 	}
 
-/* `sum`: the instruction that makes what is stored of what was read and the value. */
+/* `sum`: the instruction that computes `stored` from `read` and `value`. */
 #define HF_DETAIL_FETCH_NOFAULT(operation, bits, w, sum)                                           \
 	HF_INLINE int hf_arch_##operation##bits##_nofault(volatile void *p, uint##bits##_t value,  \
 							  uint##bits##_t *found)                   \
@@ -138,8 +138,8 @@ HF_DETAIL_FETCH_NOFAULT(fetch_add, 64, "x", "add	%x[stored], %x[read], %x[value]
 #undef HF_DETAIL_FETCH_NOFAULT
 
 /*
- * HF_ARCH_LOAD8_OR ... HF_ARCH_STORE64_OR - the same for src/, at no cost: a fault goes to a label.
- * `p` is a pointer to the type that is moved.
+ * HF_ARCH_LOAD8_OR ... HF_ARCH_STORE64_OR - the same for src/, without a check: a fault jumps to a
+ * label. `p` is a pointer to the type that is loaded or stored.
  */
 #define HF_ARCH_LOAD_OR(instruction, value, p, label)                                              \
 	__asm__ volatile goto("1:	" instruction "\n" HF_SITE("1b", "%l[" #label "]")         \
@@ -186,8 +186,8 @@ HF_DETAIL_FETCH_NOFAULT(fetch_add, 64, "x", "add	%x[stored], %x[read], %x[value]
 			      : label)
 
 /*
- * HF_ARCH_FAULTING_LOAD - one load that is no site, and its length, for measuring what a signal's
- * delivery and return costs.
+ * HF_ARCH_FAULTING_LOAD, _BYTES - a load that is not in the table of sites, and its length: for
+ * measuring the cost of a signal.
  */
 #define HF_ARCH_FAULTING_LOAD(p) __asm__ volatile("ldrb w9, [%0]" : : "r"(p) : "x9", "memory")
 #define HF_ARCH_FAULTING_LOAD_BYTES 4

@@ -5,10 +5,10 @@
 /*
  * spin, for AArch64 - WFE on the exclusive monitor, PRFM for store.
  *
- * A load-exclusive arms this core's monitor; the store that changes the word clears it, and that is
- * an event which ends WFE. So the unlock needs no SEV, and the waiters need not touch the
- * line while they wait (Arm ARM, "Wait for Event"; the "Litmus" lock of the Zephyr discussion). An
- * event that is already pending ends the first WFE at once: hence "not for long" below.
+ * A load-exclusive arms this core's monitor; the store that changes the word clears it, which is an
+ * event that ends WFE. So the unlock needs no SEV, and the waiters do not access the line while
+ * they wait (Arm ARM, "Wait for Event"; the "Litmus" lock of the Zephyr discussion). An event that
+ * is already pending ends the first WFE at once: hence "not for long" below.
  * User space may use WFE on Linux, where the kernel's event stream bounds the wait to about 100 us.
  */
 #include "../../compiler.h"
@@ -16,8 +16,8 @@
 #include "constants.h"
 
 /*
- * hf_arch_relax - the spin hint. ISB: it empties the pipeline, some tens of cycles on every core.
- * YIELD is a NOP on the cores sold so far (the complaint in the lockref discussion).
+ * hf_arch_relax - the spin hint: ISB, which flushes the pipeline and so takes some tens of cycles
+ * on every core. YIELD is a NOP on the cores sold so far (the complaint in the lockref discussion).
  */
 HF_INLINE void hf_arch_relax(void)
 {

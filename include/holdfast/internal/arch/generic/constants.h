@@ -5,8 +5,8 @@
 /*
  * constants, for any processor - how threads wait, as numbers and policies; no instruction.
  *
- * Nothing here was measured. The policies are those of x86-64, but for a free lock: a hint between
- * two reads, because the line is read, not written.
+ * Nothing here was measured. The policies are those of x86-64, except for a free lock: a hint
+ * between two reads, because waiters only read the line.
  */
 
 /* Bytes that one core owns at a time, and the distance that keeps two words from sharing. */
@@ -17,7 +17,7 @@
 #define HF_ARCH_BACKOFF_MIN_NS 32
 #define HF_ARCH_BACKOFF_MAX_NS 1024
 
-/* The most nanoseconds between two looks of a queued lock's pending waiter. */
+/* The most nanoseconds between two reads by a queued lock's pending waiter. */
 #define HF_ARCH_PENDING_NS 128
 
 /* One spin hint in nanoseconds, where the environment can't measure it: the loop around it. */
@@ -26,7 +26,7 @@
 /* 1 where an atomic read-modify-write is already a full memory barrier. */
 #define HF_ARCH_RMW_IS_FULL_BARRIER 0
 
-/* 1 where a compare-and-swap of one byte is worth having beside that of a word. */
+/* 1 where a compare-and-swap of one byte pays, beside that of a word. */
 #define HF_ARCH_HAS_CMPXCHG8 0
 
 /* How a thread waits (wait.h), by what it awaits; "swap": it retries a compare-and-swap. */

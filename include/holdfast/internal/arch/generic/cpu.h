@@ -3,7 +3,7 @@
 #define HF_ARCH_GENERIC_CPU_H
 #pragma GCC system_header
 /*
- * cpu, for any processor - nothing is known of it. For src/cpu/cpu.c.
+ * cpu, for any processor - reports no features. For src/cpu/cpu.c.
  *
  * Arguments  cpu   gets it
  * Context    any

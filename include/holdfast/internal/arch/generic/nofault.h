@@ -5,9 +5,9 @@
 /*
  * nofault, for any processor - accesses that may fault, by sigsetjmp in src/nofault/jump.c.
  *
- * Without instructions of the processor there is no site to name, so each operation marks where to
- * go on, and the signal handler jumps there: exact, and slower, since the mark is paid each time.
- * Needs a C library. For a new processor, write these functions in its own folder.
+ * Without assembly there is no instruction to enter into the table of sites, so each operation
+ * calls sigsetjmp(), and the signal handler jumps back: exact, but slower. Needs a C library. For a
+ * new processor, write these functions in its folder.
  *
  * Arguments
  *   p                   the word: load and store take any address, the others an aligned one
@@ -61,7 +61,7 @@ HF_END_DECLS
 		return hf_detail_jump_cmpxchg(p, &expected, &desired, found, bits / 8);            \
 	}
 
-/* A compare-and-swap of `stored`, which is made of `read` and `value`, until it is made. */
+/* Retries a compare-and-swap to `stored`, made of `read` and `value`, until it succeeds. */
 #define HF_DETAIL_FETCH_NOFAULT(operation, bits, stored)                                           \
 	HF_INLINE int hf_arch_##operation##bits##_nofault(volatile void *p, uint##bits##_t value,  \
 							  uint##bits##_t *found)                   \
@@ -120,9 +120,9 @@ HF_DETAIL_FETCH_NOFAULT(fetch_add, 64, read + value)
 #undef HF_DETAIL_FETCH_NOFAULT
 
 /*
- * HF_ARCH_LOAD8_OR, 16, 32, 64 - the same for src/: a fault goes to a label
- * HF_ARCH_STORE8_OR, 16, 32, 64 - and a store
- * @label: of the function that it stands in
+ * HF_ARCH_LOAD8_OR, 16, 32, 64 - the same for src/: a fault jumps to a label
+ * HF_ARCH_STORE8_OR, 16, 32, 64 - the same for a store
+ * @label: in the current function
  */
 #define HF_DETAIL_LOAD_OR(bits, value, p, label)                                                   \
 	do {                                                                                       \

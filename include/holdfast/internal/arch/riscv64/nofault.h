@@ -5,8 +5,8 @@
 /*
  * nofault, for RISC-V of 64 bits - accesses that may fault, one instruction each.
  *
- * The functions return 0 or -HF_EFAULT: the error is there before the access, and the instruction
- * behind it makes it 0. A fault skips both, so it needs no code of its own.
+ * The functions return `error`: it is -HF_EFAULT before the access, and the next instruction makes
+ * it 0. A fault skips both, so there is no separate fault path.
  *
  * A misaligned access may be trapped and done by hand, or not be done at all: nothing here relies
  * on one.
@@ -128,8 +128,8 @@ HF_DETAIL_FETCH_NOFAULT(fetch_add, 64, "amoadd.d")
 #undef HF_DETAIL_FETCH_NOFAULT
 
 /*
- * HF_ARCH_LOAD8_OR ... HF_ARCH_STORE64_OR - the same for src/, at no cost: a fault goes to a label.
- * `p` is a pointer to the type that is moved.
+ * HF_ARCH_LOAD8_OR ... HF_ARCH_STORE64_OR - the same for src/, without a check: a fault jumps to a
+ * label. `p` is a pointer to the type that is loaded or stored.
  */
 #define HF_ARCH_LOAD_OR(instruction, value, p, label)                                              \
 	__asm__ volatile goto("1:	" instruction "\n" HF_SITE("1b", "%l[" #label "]")         \
@@ -154,8 +154,8 @@ HF_DETAIL_FETCH_NOFAULT(fetch_add, 64, "amoadd.d")
 #define HF_ARCH_STORE64_OR(p, value, label) HF_ARCH_STORE_OR("sd %z1, %0", p, value, label)
 
 /*
- * HF_ARCH_FAULTING_LOAD - one load that is no site, and its length, for measuring what a signal's
- * delivery and return costs.
+ * HF_ARCH_FAULTING_LOAD, _BYTES - a load that is not in the table of sites, and its length: for
+ * measuring the cost of a signal.
  */
 #define HF_ARCH_FAULTING_LOAD(p)                                                                   \
 	__asm__ volatile(".option push\n.option norvc\nlbu t0, 0(%0)\n.option pop"                 \

@@ -3,8 +3,8 @@
 #define HF_ARCH_RISCV64_SPIN_H
 #pragma GCC system_header
 /*
- * spin, for RISC-V of 64 bits - PAUSE (Zihintpause), which older processors take for a FENCE that
- * orders nothing; plain loads.
+ * spin, for 64-bit RISC-V - plain loads, and PAUSE (Zihintpause), which older processors execute as
+ * a FENCE that orders nothing.
  */
 #include "../../compiler.h"
 #include "../../env.h"

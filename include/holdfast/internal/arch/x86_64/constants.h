@@ -6,7 +6,7 @@
  * constants, for x86-64 - how threads wait, as numbers and policies; no instruction, so that a
  * simulator of this processor can take them. generic/constants.h says what each is.
  *
- * Times are in nanoseconds, for a wait counted in PAUSEs is a different time on each processor
+ * Times are in nanoseconds, because a number of PAUSEs takes a different time on each processor
  * (docs/design/0005-waiting.md). The lab's sweep chose the policies.
  */
 

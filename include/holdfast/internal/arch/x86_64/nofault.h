@@ -5,8 +5,8 @@
 /*
  * nofault, for x86-64 - accesses that may fault, one instruction each.
  *
- * The functions return 0 or -HF_EFAULT: the error is there before the access, and the instruction
- * behind it makes it 0. A fault skips both, so it needs no code of its own.
+ * The functions return `error`: it is -HF_EFAULT before the access, and the next instruction makes
+ * it 0. A fault skips both, so there is no separate fault path.
  *
  * Arguments
  *   dst, src     start, any alignment
@@ -128,8 +128,8 @@ HF_DETAIL_FETCH_NOFAULT(fetch_add, 64, "lock xaddq")
 #undef HF_DETAIL_FETCH_NOFAULT
 
 /*
- * HF_ARCH_LOAD_OR, HF_ARCH_STORE_OR - the same for src/, at no cost: a fault goes to a label.
- * @instruction: moves the type of *p; `p` is a pointer to such a type, at any address
+ * HF_ARCH_LOAD_OR, HF_ARCH_STORE_OR - the same for src/, without a check: a fault jumps to a label.
+ * @instruction: moves a value of the type of *p; p may have any alignment
  */
 #define HF_ARCH_LOAD_OR(instruction, value, constraint, p, label)                                  \
 	__asm__ volatile goto("1:	" instruction " %1, %0\n" HF_SITE("1b", "%l[" #label "]")  \
@@ -154,9 +154,8 @@ HF_DETAIL_FETCH_NOFAULT(fetch_add, 64, "lock xaddq")
 #define HF_ARCH_STORE64_OR(p, value, label) HF_ARCH_STORE_OR("movq", p, value, "re", label)
 
 /*
- * Repeated instructions. The processor stops them between two elements, with the registers saying
- * how far they came: RCX is what is left, exact, whether they end or fault. Direction: up (the
- * ABI).
+ * Repeated instructions. They stop between two elements, with the registers updated: RCX is exactly
+ * what is left, whether they end or fault. They go upwards (ABI: the direction flag is clear).
  */
 
 /* hf_arch_rep_stosb - clear `len` bytes. Returns the bytes that are left. */
@@ -215,8 +214,8 @@ HF_INLINE size_t hf_arch_rep_movsq(volatile void *dst, const volatile void *src,
 }
 
 /*
- * HF_ARCH_NAKED_FUNCTION - a function that is written in assembly as a whole, ENDBR aside. Hidden;
- * for src/, which declares it.
+ * HF_ARCH_NAKED_FUNCTION - a function written wholly in assembly; ENDBR is added. Hidden; for src/,
+ * which declares it.
  */
 #define HF_ARCH_NAKED_FUNCTION(name, text)                                                         \
 	__asm__(".pushsection .text\n"                                                             \
@@ -230,9 +229,8 @@ HF_INLINE size_t hf_arch_rep_movsq(volatile void *dst, const volatile void *src,
 		".popsection\n");
 
 /*
- * HF_ARCH_FAULTING_LOAD, HF_ARCH_FAULTING_LOAD_BYTES - one load that is no site, and its length
- *
- * For measuring what a signal's delivery and return costs.
+ * HF_ARCH_FAULTING_LOAD, _BYTES - a load that is not in the table of sites, and its length: for
+ * measuring the cost of a signal.
  */
 #define HF_ARCH_FAULTING_LOAD(p) __asm__ volatile(".byte 0x8a, 0x07" : : "D"(p) : "rax", "memory")
 #define HF_ARCH_FAULTING_LOAD_BYTES 2
