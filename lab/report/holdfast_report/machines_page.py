@@ -9,14 +9,14 @@ from pathlib import Path
 
 from . import tables
 from .blocks import Bullets, Chart, Section, Table, Text, fmt_time, texts, unique
-from .charts import bar_of, bars, lines
+from .charts import bar_of, bars
 from .family import Family
 from .input import load_results
 from .page import render_html
 from .program import ROOT, write_file
 from .results_page import load_archive, machine, side_by_side
 from .rows import Results
-from .sized import Sized, size_of, way_of
+from .sized import Sized, ratio_panels
 
 Machines = dict[str, Results]  # name in the legend -> results
 
@@ -38,17 +38,15 @@ def machines_of(archive: list[tuple[str, Results]], own: list[Results]) -> Machi
 def sized_chart(family: Sized, machines: Machines) -> Chart:
     """A line per machine: the default's time over libc's."""
     machines = {textwrap.fill(name, 40): results for name, results in machines.items()}  # for the legend
-    points: dict[str, list[dict]] = {}
-    for name, results in machines.items():
-        # Below a tenth of a nanosecond a time is only measurement error.
-        rows = [r for r in results.of(family.name, "default") if results.ratio(r) and r.ns >= 0.1]
-        for r in sorted(rows, key=size_of):
-            points.setdefault(way_of(r.case), []).append({"name": name, "x": size_of(r), "y": results.ratio(r)})
-    own = {name for name in machines if name.startswith("yours")}
-    panels = [
-        lines(some, "bytes", f"time over {family.libc}'s", own, way, log=True, rules=(1,))
-        for way, some in points.items()
+    # Below a tenth of a nanosecond a time is only measurement error.
+    named = [
+        (name, r, results.ratio(r))
+        for name, results in machines.items()
+        for r in results.of(family.name, "default")
+        if r.ns and r.ns >= 0.1
     ]
+    own = {name for name in machines if name.startswith("yours")}
+    panels = ratio_panels(named, own, f"time over {family.libc}'s", (1,))
     caption = f"Time of {family.names} over that of {family.libc} on the same machine; below the dashed line: faster."
     return Chart(f"{family.name}: all machines", caption, panels)
 

@@ -39,13 +39,13 @@ def size_words(size: float) -> str:
     return f"{size:.0f} B"
 
 
-def size_panels(rows: list[Row], mine: set[str], value, unit: str, rules: tuple = ()) -> list[dict]:
-    """A panel for each way, with a line per implementation."""
+def ratio_panels(named: list[tuple[str, Row, float | None]], mine: set[str], unit: str, rules: tuple) -> list[dict]:
+    """A panel for each way, with a line per name; named: name, row, ratio."""
+    good = [(name, r, ratio) for name, r, ratio in named if ratio and not r.failed]
     out = []
-    for way in unique([way_of(r.case) for r in rows]):
-        good = sorted((r for r in rows if way_of(r.case) == way and not r.failed and value(r)), key=size_of)
-        points = [{"name": r.label, "x": size_of(r), "y": value(r)} for r in good]
-        out.append(lines(points, "bytes", unit, mine, way, log=True, rules=rules))
+    for way in unique([way_of(r.case) for _, r, _ in good]):
+        points = [{"name": name, "x": size_of(r), "y": y} for name, r, y in good if way_of(r.case) == way]
+        out.append(lines(sorted(points, key=lambda p: p["x"]), "bytes", unit, mine, way, log=True, rules=rules))
     return out
 
 
@@ -107,8 +107,8 @@ class Sized(Family):
             " which is 0.8 of libc's speed."
         )
         caption += failed_words([f"{r.variant} at {r.case}" for r in rows if r.failed])
-        others = [r for r in rows if not results.is_baseline(r)]
-        panels = size_panels(others, mine_of(rows), results.ratio, "ratio", (1.0, 1.25))
+        named = [(r.label, r, results.ratio(r)) for r in rows if not results.is_baseline(r)]
+        panels = ratio_panels(named, mine_of(rows), "ratio", (1.0, 1.25))
         return [Chart(f"{self.name}: time over libc's, by size", caption, panels)]
 
     def compared(self, results: Results) -> list[Table]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from .blocks import Chart, Table, fmt_fairness, fmt_share, fmt_threads, fmt_time, group_threads, unique
-from .charts import bars_chart, case_panels, failed_words, few, lines, mine_of
+from .charts import failed_words, few, lines, mine_of
 from .family import BesideStandard, Family, by_name, compared_cell, comparison
 from .measured import Field
 from .rows import Results, Row
@@ -46,16 +46,13 @@ class Spinlock(Family):
     def totals(self, rows: list[Row]) -> list[Row]:
         return [r for r in self.in_order(rows) if setup_of(r.case)[1] == "total"]
 
-    def setups(self, totals: list[Row], most: int) -> list[list[str]]:
-        """One thread, the most threads that do not contend, and some that do; then the others."""
-        known = unique([setup_of(r.case)[0] for r in totals])
-        ranked = [[s for s in known if setup_rank(s)[0] == n] for n in range(4)]
-        return [ranked[0] + ranked[1][-1:] + few(ranked[2], most), ranked[3]]
-
     def cases(self, results: Results) -> list[tuple[str, int]]:
+        """One thread, the most threads that do not contend, some that do; then the others."""
         totals = self.totals(results.compared(self.name))
+        known = unique([setup_of(r.case)[0] for r in totals])
+        alone, apart, together, others = ([s for s in known if setup_rank(s)[0] == n] for n in range(4))
         out = []
-        for setup in sum(self.setups(totals, 2), []):
+        for setup in alone + apart[-1:] + few(together, 2) + others:
             here = [r for r in totals if setup_of(r.case)[0] == setup]
             threads = group_threads(here)
             out += [(here[0].case, t) for t in unique([threads[0], threads[-1]])]
@@ -69,19 +66,7 @@ class Spinlock(Family):
         return sorted(rows, key=lambda r: (setup_rank(setup_of(r.case)[0]), PARTS.index(setup_of(r.case)[1])))
 
     def time_charts(self, results: Results, rows: list[Row]) -> list[Chart]:
-        totals = self.totals(rows)
-        panels = [
-            (f"{s} total: {setup_words(s).rpartition(', ')[2]}", [r for r in totals if setup_of(r.case)[0] == s])
-            for s in self.setups(totals, 4)[0]
-        ]
-        over = [r for r in totals if setup_rank(setup_of(r.case)[0])[0] == 3]
-        time = lambda r: r.ns  # noqa: E731
-        caption = "Time of an operation over all threads' operations; shorter is faster. The tables have the spread."
-        more = case_panels(over, few(unique([r.place for r in over]), 4))
-        return [
-            bars_chart(f"{self.name}: lock and unlock together", caption, panels, time, "ns per op", fmt_time),
-            bars_chart(f"{self.name}: more threads than CPUs", caption, more, time, "ns per op", fmt_time),
-        ]
+        return super().time_charts(results, self.totals(rows))
 
 
 LIMIT = re.compile(r"(\w+)-(\d+)")  # an implementation with a retry limit
