@@ -18,12 +18,12 @@ from .rows import InputError, Results, Row
 BEGIN, END = "<!-- lab: begin -->", "<!-- lab: end -->"
 HEAD = """# Measured results
 
-Made by `make readme` from the raw results in [results/](results); not written by hand. What the fields mean, and how to
-send in those of your machine: [results/README.md](results/README.md).
+`make readme` generates this page from the raw results in [results/](results). [results/README.md](results/README.md) explains
+the fields, and how to send in your own results.
 
-Times are wall time over all threads' operations. Fairness, in parentheses, is the operations of the thread that had
-fewest over those of the thread that had most. Each machine was measured alone, at another time, with its own clock and
-memory: compare the lines within a machine first, and machines only where they differ by far.
+Times are wall time / operations of all threads. Fairness, in parentheses, is the fewest operations of a thread / the most
+operations of a thread. Each machine was measured at another time, with its own clock and memory: compare rows of one
+machine first, and machines only if they differ by far.
 """
 
 
