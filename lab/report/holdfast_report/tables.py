@@ -128,7 +128,7 @@ class Cond(BesideStandard):
 
     def compared(self, results: Results) -> list[Table]:
         rows = results.of(self.name, "ours", "peer")
-        title = f"{self.name}: a turn, a round, an item, ns (fairness)"
+        title = f"{self.name}: ns per turn, round or item (fairness)"
         return comparison(title, unique([r.case for r in rows]), by_name(rows), lambda r: r.case)
 
 
