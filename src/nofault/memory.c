@@ -481,7 +481,7 @@ void hf_detail_memory_start(void)
 #if HF_ARCH_HAS_REP
 	struct hf_detail_cpu cpu = hf_detail_cpu_known();
 
-	switch (hf_detail_policy_of(&cpu).vectors) {
+	switch (hf_detail_policy_of(&cpu).clear) {
 	case HF_DETAIL_VECTORS_SSE2:
 		hf_detail_memory_use(hf_detail_fill_sse2, hf_detail_move_sse2,
 				     hf_detail_compare_sse2, hf_detail_find_sse2);

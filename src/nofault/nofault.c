@@ -40,8 +40,9 @@ static void set_limits(struct hf_detail_limits *limits, uint64_t repeat_from, ui
 /* 1 = the default is the repeated instruction for all sizes; set by calibration. */
 static hf_atomic32_t clear_repeats = HF_ATOMIC_INIT(0), copy_repeats = HF_ATOMIC_INIT(0);
 
-/* The vectors of the default: an enum hf_detail_vectors. */
-static hf_atomic32_t vectors = HF_ATOMIC_INIT(HF_DETAIL_VECTORS_SSE2);
+/* The loops of the default: enum hf_detail_vectors. */
+static hf_atomic32_t clear_vectors = HF_ATOMIC_INIT(HF_DETAIL_VECTORS_SSE2),
+		     copy_vectors = HF_ATOMIC_INIT(HF_DETAIL_VECTORS_SSE2);
 #endif
 
 static hf_clear_function_t default_clear(void)
@@ -49,8 +50,7 @@ static hf_clear_function_t default_clear(void)
 #if HF_ARCH_HAS_REP
 	if (hf_atomic32_load_relaxed(&clear_repeats))
 		return hf_detail_clear_fsrm;
-	switch (hf_atomic32_load_relaxed(&vectors)) {
-	case HF_DETAIL_VECTORS_MIXED:
+	switch (hf_atomic32_load_relaxed(&clear_vectors)) {
 	case HF_DETAIL_VECTORS_AVX512:
 		return hf_detail_clear_hand_avx512;
 	case HF_DETAIL_VECTORS_AVX2:
@@ -70,7 +70,7 @@ static hf_copy_function_t default_copy(void)
 #if HF_ARCH_HAS_REP
 	if (hf_atomic32_load_relaxed(&copy_repeats))
 		return hf_detail_copy_fsrm;
-	switch (hf_atomic32_load_relaxed(&vectors)) {
+	switch (hf_atomic32_load_relaxed(&copy_vectors)) {
 	case HF_DETAIL_VECTORS_MIXED:
 		return hf_detail_copy_hand_mixed;
 	case HF_DETAIL_VECTORS_AVX512:
@@ -184,7 +184,8 @@ static void start_limits(void)
 
 	clear_from = policy.clear_repeat_from;
 	copy_from = policy.copy_repeat_from;
-	hf_atomic32_store_relaxed(&vectors, policy.vectors);
+	hf_atomic32_store_relaxed(&clear_vectors, policy.clear);
+	hf_atomic32_store_relaxed(&copy_vectors, policy.copy);
 #endif
 	set_limits(&hf_detail_clear_limits, clear_from, stream_from);
 	set_limits(&hf_detail_copy_limits, copy_from, stream_from);

@@ -3,7 +3,7 @@
  * policy - computes the choice of clear and copy for any processor, for replay.py.
  *
  *   policy choose VENDOR FAMILY MODEL [FEATURE...]
- *       prints VECTORS CLEAR_FROM COPY_FROM WHY; "never" = the string instruction is not used at any size
+ *       prints the vectors of a clear and of a copy, CLEAR_FROM COPY_FROM WHY; a threshold that is never reached is "never"
  *   policy calibrate FROM
  *       reads lines REPEAT SIZE OFFSET TIME, and prints the threshold FROM after calibration with these
  *       times in place of measured ones; "no time: " before it = a time was missing
@@ -56,7 +56,7 @@ static int choose(int argc, char **argv)
 		}
 	}
 	policy = hf_detail_policy_of(&cpu);
-	printf("%s ", vectors[policy.vectors]);
+	printf("%s %s ", vectors[policy.clear], vectors[policy.copy]);
 	print_size(policy.clear_repeat_from);
 	printf(" ");
 	print_size(policy.copy_repeat_from);

@@ -68,9 +68,9 @@ def features(results):
 
 def choose(program, kind, has):
     said = subprocess.run([program, "choose", *kind, *has], stdout=subprocess.PIPE, text=True,
-                          check=True).stdout.split(None, 3)
-    limits = [math.inf if word == "never" else int(word) for word in said[1:3]]
-    return said[0], dict(zip(TABLES, limits)), said[3].strip()
+                          check=True).stdout.split(None, 4)
+    limits = [math.inf if word == "never" else int(word) for word in said[2:4]]
+    return dict(zip(TABLES, said)), dict(zip(TABLES, limits)), said[4].strip()
 
 
 def mean(values):
@@ -128,10 +128,7 @@ def replay(checks, program, path):
         if not rows:
             print("# %s has no table %s" % (name, table))
             continue
-        hand, loop = "hand_" + vectors, "vector_" + vectors
-        if vectors == "mixed":
-            hand = "hand_avx512" if table == "clear" else "hand_mixed"
-            loop = "vector_avx512"
+        hand, loop = "hand_" + vectors[table], "vector_" + vectors[table].replace("mixed", "avx512")
         by_hand = any(hand in row for row in rows.values())
 
         def repeated(row):
@@ -172,16 +169,16 @@ def replay(checks, program, path):
 def rules(checks, program):
     """Check the choice on processors without measurements, for combinations of features that they report."""
     for kind, has, wanted in (
-            (("GenuineIntel", "6", "1"), ALL_FEATURES, ("avx2", math.inf, math.inf)),
-            (("AuthenticAMD", "27", "1"), ALL_FEATURES, ("avx2", math.inf, math.inf)),
-            (("GenuineIntel", "6", "207"), ["erms", "fsrm", "fsrs"], ("sse2", 1 << 20, 1 << 20)),
+            (("GenuineIntel", "6", "1"), ALL_FEATURES, ("avx2", "avx2", math.inf, math.inf)),
+            (("AuthenticAMD", "27", "1"), ALL_FEATURES, ("avx2", "avx2", math.inf, math.inf)),
+            (("GenuineIntel", "6", "207"), ["erms", "fsrm", "fsrs"], ("sse2", "sse2", 1 << 20, 1 << 20)),
             (("GenuineIntel", "6", "207"), ["avx2", "avx512f", "avx512vl"],
-             ("avx512", math.inf, math.inf)),
+             ("avx512", "avx512", math.inf, math.inf)),
             (("AuthenticAMD", "26", "2"), ["erms", "avx2", "avx512f"],
-             ("avx2", 1 << 20, 64 << 10)),
-            (("", "0", "0"), [], ("sse2", math.inf, math.inf))):
+             ("avx2", "avx2", 1 << 20, 64 << 10)),
+            (("", "0", "0"), [], ("sse2", "sse2", math.inf, math.inf))):
         vectors, limits, _ = choose(program, kind, has)
-        found = (vectors, limits["clear"], limits["copy"])
+        found = (*vectors.values(), limits["clear"], limits["copy"])
         checks.check("%s with %s: %s" % (" ".join(kind), " ".join(has) or "nothing", found), found == wanted,
                      "not %s" % (wanted,))
 

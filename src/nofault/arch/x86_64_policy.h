@@ -16,11 +16,12 @@ enum hf_detail_vectors {
 	HF_DETAIL_VECTORS_SSE2,
 	HF_DETAIL_VECTORS_AVX2,
 	HF_DETAIL_VECTORS_AVX512,
-	HF_DETAIL_VECTORS_MIXED, /* as AVX512, but copies of up to 384 bytes by 32 */
+	HF_DETAIL_VECTORS_MIXED, /* of copies: 32 bytes at a time up to 384 bytes, 64 above */
 };
 
 struct hf_detail_policy {
-	enum hf_detail_vectors vectors;
+	/* `clear` also decides for fill, compare and find; a move never gains by more than AVX2. */
+	enum hf_detail_vectors clear, copy;
 	/* The repeated instruction from here on; bytes, UINT64_MAX = never. */
 	uint64_t clear_repeat_from, copy_repeat_from;
 	const char *why; /* the measurement that is the reason, for people */
