@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Build the Debian packages and test them in a minimal system.
 
-usage: deb.py --source-dir DIR --work-dir DIR [source | build | check]
+usage: deb.py --source-dir DIR --work-dir DIR [--noopt] [source | build | check]
 
     source   write WORK/holdfast-VERSION/, which includes debian/, and WORK/holdfast_VERSION.orig.tar.xz.
              From a git checkout they get the tracked files, with uncommitted changes
@@ -10,7 +10,7 @@ usage: deb.py --source-dir DIR --work-dir DIR [source | build | check]
     check    the same, then make a minimal system of the same release (mmdebstrap), run debian/tests there
              (autopkgtest), install all packages, and remove them
 
-The default is `check`. The minimal system, with all dependencies of the packages and their tests, is downloaded
+The default is `check`. With --noopt nothing is optimised: compiling takes a third of the time. The minimal system, with all dependencies of the packages and their tests, is downloaded
 once, as WORK/root-KEY.tar, and runs in memory (700 MB). Each check prints a line that begins with "ok", "FAILED" or
 "SKIPPED"; the last line is "N passed, N failed" (tests/checks.py). Exits with 1 if a check failed, with 77 if none
 could run.
@@ -112,7 +112,7 @@ def make_source(source, work):
     return tree
 
 
-def build(source, work):
+def build(source, work, noopt):
     """Builds the packages. Returns their paths."""
     tree = make_source(source, work)
     missing = subprocess.run(["dpkg-checkbuilddeps"], cwd=tree, check=False, text=True,
@@ -130,7 +130,7 @@ def build(source, work):
     jobs = len(os.sched_getaffinity(0))
     worked, output = run("dpkg-buildpackage", "-us", "-uc", "-j%d" % jobs, cwd=tree,
                     # debian/tests runs the examples, and debug symbols are not needed.
-                    DEB_BUILD_OPTIONS="nocheck noautodbgsym", DEB_BUILD_PROFILES="nocheck",
+                    DEB_BUILD_OPTIONS="nocheck noautodbgsym" + (" noopt" if noopt else ""), DEB_BUILD_PROFILES="nocheck",
                     HOLDFAST_DOCS=docs, DEB_CFLAGS_STRIP="-g", DEB_CXXFLAGS_STRIP="-g",
                     GIT_CEILING_DIRECTORIES=work)  # else hf-lab would report the commit of the checkout around it
     if not worked:
@@ -264,6 +264,7 @@ def main():
     parser.add_argument("--source-dir", required=True)
     parser.add_argument("--work-dir", required=True)
     parser.add_argument("--minimal-system", help=argparse.SUPPRESS)  # of check(), for try_packages()
+    parser.add_argument("--noopt", action="store_true")
     parser.add_argument("what", nargs="?", choices=("source", "build", "check"), default="check")
     args = parser.parse_args()
     source, work = os.path.abspath(args.source_dir), os.path.abspath(args.work_dir)
@@ -283,7 +284,7 @@ def main():
         if args.what == "source":
             print(make_source(source, work))
             return 1 if checks.failed else 0
-        packages = build(source, work)
+        packages = build(source, work, args.noopt)
         what = "packages in a minimal system"
         if packages and args.what == "check":
             check(source, work, packages)
