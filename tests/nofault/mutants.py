@@ -277,7 +277,7 @@ def unit(args, number, suite, changed, compiled, change):
     program = os.path.join(tree, "unit_tests")
     flawed = object_of(args, os.path.join(tree, "src", compiled), os.path.join("unit%d" % number, "flawed.o"))
     compile_and_link(args.cxx, *args.unit, flawed, args.library, "-lgtest_main", "-lgtest", "-lpthread", "-o", program)
-    ran = subprocess.run([program, "--gtest_brief=1", "--gtest_filter=%s.*" % suite], stdout=subprocess.PIPE,
+    ran = subprocess.run([program, "--gtest_brief=1", "--gtest_fail_fast", "--gtest_filter=%s.*" % suite], stdout=subprocess.PIPE,
                          stderr=subprocess.STDOUT, text=True, errors="replace", timeout=LONG, check=False)
     return mutation.must_fail(ran.returncode, ran.stdout, r"^\[  FAILED  \] %s\.\w+|^status -\d+" % suite)
 
