@@ -71,7 +71,7 @@ static void print_result(const char *indent, bool ok, unsigned int number, const
 	print(&line);
 }
 
-/* "    # line 40: ": why a case fails; the caller goes on from there. */
+/* Starts the line that says why a case fails: "    # line 40: ". */
 static void begin_failure(struct line *line, int at)
 {
 	case_failed = true;
@@ -120,7 +120,7 @@ static unsigned long all_reports(void)
 	return sum;
 }
 
-/* Adds what was reported to a line. */
+/* Appends the reports so far to a line. */
 static void put_seen(struct line *line)
 {
 	put_number(line, (long)all_reports());
@@ -137,7 +137,7 @@ bool battery_quiet(int at)
 
 	if (!ok) {
 		begin_failure(&line, at);
-		put_text(&line, "should be quiet, but ");
+		put_text(&line, "expected no report, but ");
 		put_seen(&line);
 		print(&line);
 	}
@@ -153,29 +153,29 @@ bool battery_reported(enum hf_report_kind kind, const volatile void *object, int
 
 	if (!ok) {
 		begin_failure(&line, at);
-		put_text(&line, "should be reported once as ");
+		put_text(&line, "expected one report of ");
 		put_text(&line, hf_report_text(kind));
 		put_text(&line, ", but ");
 		put_seen(&line);
 		if (seen.calls && seen.object != object)
-			put_text(&line, " of another object");
+			put_text(&line, " for another object");
 		print(&line);
 	}
 	battery_forget();
 	return ok;
 }
 
-bool battery_true(bool is_so, const char *what, int at)
+bool battery_true(bool condition, const char *what, int at)
 {
 	struct line line;
 
-	if (!is_so) {
+	if (!condition) {
 		begin_failure(&line, at);
 		put_text(&line, "not so: ");
 		put_text(&line, what);
 		print(&line);
 	}
-	return is_so;
+	return condition;
 }
 
 bool battery_equal(long actual, long expected, const char *what, int at)
@@ -196,7 +196,7 @@ bool battery_equal(long actual, long expected, const char *what, int at)
 
 /* ---- Running ------------------------------------------------------------------------------ */
 
-/* "spinlock.cas": a suite, and the implementation that is selected, if it has several. */
+/* "spinlock.ticket": a suite, and the selected implementation if it has several. */
 static void put_name(struct line *line, const struct battery_suite *suite, const char *of)
 {
 	put_text(line, suite->name);
@@ -231,7 +231,7 @@ static unsigned int run_cases(const struct battery_suite *suite, const char *of)
 		battery_record();
 		battery_forget();
 		suite->cases[i].run();
-		(void)battery_quiet(0); /* what the case did not expect */
+		(void)battery_quiet(0); /* unexpected reports */
 		print_result("    ", !case_failed, ++number, suite->cases[i].name);
 		failed += case_failed;
 	}

@@ -24,7 +24,7 @@
 struct battery_case {
 	const char *name;
 	void (*run)(void);
-	bool (*applies)(void); /* to the implementation that is selected; NULL = to every one */
+	bool (*applies)(void); /* to the selected implementation; NULL = to all */
 };
 
 struct battery_suite {
@@ -33,15 +33,15 @@ struct battery_suite {
 	unsigned int count;
 
 	/*
-	 * NULL: the cases run once. Else once for each implementation: makes the one with this
-	 * index, from 0, the one that they call, and returns its name; NULL = there are no more.
+	 * NULL: the cases run once. Else they run once for each implementation: select() makes them
+	 * call the one with this index, from 0, and returns its name, or NULL behind the last.
 	 */
 	const char *(*select)(unsigned int index);
 };
 
 /*
- * The suites, in the order in which they run: <name>_cases.c defines <name>_suite. BATTERY_ONLY is one
- * of them: of a program that runs the cases with a variant of the lab.
+ * The suites, in the order in which they run: <name>_cases.c defines <name>_suite. BATTERY_ONLY names
+ * the only suite of a program that runs its cases with a variant of the lab.
  */
 #ifdef BATTERY_ONLY
 #define BATTERY_SUITES(X) BATTERY_SUITE_ALONE(X, BATTERY_ONLY)
@@ -69,12 +69,12 @@ BATTERY_SUITES(X)
 	}
 #define BATTERY_SUITE(name, cases) BATTERY_FAMILY(name, cases, NULL)
 
-/* Supplied by the environment: put out one line; it has no newline of its own. */
+/* Supplied by the environment: prints a line, which comes without its newline. */
 void battery_env_line(const char *line);
 
 /*
  * Supplied by the environment, for nofault: an address, aligned to 16, with 512 accessible bytes
- * before it and none after it; in a kernel, a user address. NULL: not available, and the cases
+ * before it and none after it; in a kernel, a user address. NULL = not available: the cases
  * fail.
  */
 unsigned char *battery_env_edge(void);
@@ -88,19 +88,19 @@ unsigned int battery_run(void);
 /* Checks for exactly one report, of this kind and object. Clears the reports. */
 #define BATTERY_REPORTED(kind, object) battery_reported(kind, object, __LINE__)
 
-/* These return whether the check passed, for a case that cannot go on if it failed. */
+/* These return whether the check passed, for a case that must end if it failed. */
 #define BATTERY_TRUE(what) battery_true(what, #what, __LINE__)
 #define BATTERY_EQ(what, expected) battery_equal((long)(what), (long)(expected), #what, __LINE__)
 
 bool battery_quiet(int line);
 bool battery_reported(enum hf_report_kind kind, const volatile void *object, int line);
-bool battery_true(bool is_so, const char *what, int line);
+bool battery_true(bool condition, const char *what, int line);
 bool battery_equal(long actual, long expected, const char *what, int line);
 
 /* Clears the report counters and the recording handler's state. */
 void battery_forget(void);
 
-/* How often the recording handler was called since then, and its last arguments. */
+/* The calls of the recording handler since battery_forget(), and its last arguments. */
 struct battery_seen {
 	unsigned int calls;
 	enum hf_report_kind kind;
@@ -108,7 +108,7 @@ struct battery_seen {
 };
 const struct battery_seen *battery_seen(void);
 
-/* Makes the recording handler the one that is called, as it is when a case starts. */
+/* Installs the recording handler, as it is when a case starts. */
 void battery_record(void);
 
 #endif

@@ -17,7 +17,7 @@ static bool put_return_swaps(void)
 #endif
 }
 
-/* Makes it dead, with a lock that is free. */
+/* Initialises a dead lockref with a free lock. */
 static void dead(hf_lockref_t *l)
 {
 	hf_lockref_init(l, 1);
@@ -88,7 +88,7 @@ static void lock(void)
 
 enum operation { GET, GET_NOT_ZERO, GET_NOT_DEAD, PUT_RETURN, PUT_NOT_ZERO, PUT_OR_LOCK };
 
-/* Returns its result; true where it has none. */
+/* Returns the operation's result, or true if it has none. */
 static int apply(enum operation op, hf_lockref_t *l)
 {
 	switch (op) {
@@ -111,7 +111,7 @@ static int apply(enum operation op, hf_lockref_t *l)
 #define MOST HF_LOCKREF_MAX
 #define DEAD HF_LOCKREF_DEAD
 
-enum { QUIET = -1 }; /* in place of a kind: nothing may be reported */
+enum { QUIET = -1 }; /* in place of a kind: no report */
 
 /* The effect of an operation: the count before and after, the result, and the report. */
 static const struct row {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lockref_waitfree_cases - what each operation makes of a count in each zone, with the lock free and held.
+ * lockref_waitfree_cases - the effect of each operation on a count in each zone, with the lock free and held.
  */
 #include "battery.h"
 
@@ -47,7 +47,7 @@ static void initialisers(void)
 
 enum operation { GET, GET_NOT_DEAD, GET_ACQUIRE, PUT_RETURN, PUT_OR_LOCK, MARK_DEAD, REVIVE };
 
-enum { QUIET = -1 }; /* in place of a kind: nothing may be reported */
+enum { QUIET = -1 }; /* in place of a kind: no report */
 
 /* The effect of an operation: the count before and after, the result, and the report. */
 static const struct row {
@@ -70,7 +70,7 @@ static const struct row {
 	{ "put_return of 4", PUT_RETURN, 4, 3, 3, QUIET, 0 },
 	{ "put_return of 1", PUT_RETURN, 1, 0, 0, QUIET, 0 },
 	{ "put_return of the limit", PUT_RETURN, MOST, MOST - 1, INT32_MAX - 1, QUIET, 0 },
-	/* One put too many on a live object: it leaks. */
+	/* One put too many on a live object saturates the count: the object leaks. */
 	{ "put_return of none", PUT_RETURN, 0, SATURATED, -1, HF_REPORT_LOCKREF_PUT, 0 },
 	{ "put_return, dead", PUT_RETURN, DEAD, DEAD - 1, -1, HF_REPORT_LOCKREF_PUT, 0 },
 	{ "put_or_lock of 2", PUT_OR_LOCK, 2, 1, true, QUIET, 0 },
@@ -93,7 +93,7 @@ static const struct row {
 	{ "revive, alive", REVIVE, 2, 2, false, QUIET, 5 },
 	{ "revive, saturated", REVIVE, SATURATED, SATURATED, false, QUIET, 1 },
 
-	/* Dead stays dead: a count that has gone more than half of the way to either end is put back. */
+	/* Dead stays dead: a count more than half of the way to either end of the zone is reset. */
 	{ "dead, half of the way up", GET_NOT_DEAD, 0xcfffffffu, 0xd0000000u, false, QUIET, 0 },
 	{ "dead, beyond it", GET_NOT_DEAD, 0xd0000000u, DEAD, false, QUIET, 0 },
 	{ "dead, at the upper end", GET_NOT_DEAD, 0xdffffff0u, DEAD, false, QUIET, 0 },
@@ -101,7 +101,7 @@ static const struct row {
 	  HF_REPORT_LOCKREF_PUT, 0 },
 	{ "dead, at the lower end", PUT_RETURN, 0xa0000010u, DEAD, -1, HF_REPORT_LOCKREF_PUT, 0 },
 
-	/* Saturated stays so, on both sides of the dead. One past the limit a put is still a good one. */
+	/* Saturated counts stay saturated, on both sides of the dead zone. */
 	{ "saturated, get", GET_NOT_DEAD, 0x80000000u, SATURATED, true, HF_REPORT_LOCKREF_OVF, 0 },
 	{ "saturated, get", GET_NOT_DEAD, SATURATED, SATURATED, true, HF_REPORT_LOCKREF_OVF, 0 },
 	{ "saturated, get", GET_NOT_DEAD, 0x9ffffff0u, SATURATED, true, HF_REPORT_LOCKREF_OVF, 0 },
@@ -115,7 +115,7 @@ static const struct row {
 	{ "saturated, put", PUT_OR_LOCK, 0xfffffff0u, SATURATED, true, QUIET, 0 },
 };
 
-/* Returns its result; true where it has none. */
+/* Returns the operation's result, or true if it has none. */
 static int32_t apply(const struct row *row)
 {
 	switch (row->op) {
@@ -137,7 +137,7 @@ static int32_t apply(const struct row *row)
 	}
 }
 
-/* Checks what a reader is told of a count: a number, dead, or the most there can be. */
+/* Checks what read() and is_dead() return for a count: a number, dead, or INT32_MAX. */
 static void check_reads(const char *name, uint32_t is)
 {
 	bool dead = is >= 0xa0000000u && is < 0xe0000000u;
@@ -151,7 +151,7 @@ static void check_reads(const char *name, uint32_t is)
 		      name, __LINE__);
 }
 
-/* One row, with a lock that is free or held: only the last put, mark_dead and revive depend on it. */
+/* Checks a row with the lock free or held, unless the operation takes the lock or requires it. */
 static void check(const struct row *row, bool held)
 {
 	bool locks = row->op == PUT_OR_LOCK && !row->result;

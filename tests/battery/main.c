@@ -12,7 +12,7 @@
 void battery_env_line(const char *line)
 {
 	puts(line);
-	fflush(stdout); /* so that a case which hangs is seen to have been reached */
+	fflush(stdout); /* shows which case hangs */
 }
 
 unsigned char *battery_env_edge(void)
@@ -34,6 +34,6 @@ unsigned char *battery_env_edge(void)
 
 int main(void)
 {
-	alarm(120); /* a lock that is broken hangs */
+	alarm(120); /* a broken lock hangs */
 	return battery_run() == 0 ? 0 : 1;
 }

@@ -3,7 +3,7 @@
  * nofault_cases - clear, copy, single words and more at the edge of unmapped memory.
  *
  *      battery_env_edge() - ROOM            the edge
- *      |  good bytes                          |  none
+ *      |  accessible bytes                    |  none
  *
  * In a kernel this is user memory, so the cases access it only through copies.
  */
@@ -25,7 +25,7 @@ static void set(unsigned char *to, size_t len, unsigned char byte)
 		((volatile unsigned char *)to)[i] = byte;
 }
 
-/* Sets the good bytes, and what is expected of them. */
+/* Fills the accessible bytes, and `expected`. */
 static bool fill(unsigned char *edge)
 {
 	for (size_t i = 0; i < ROOM; i++)
@@ -48,7 +48,7 @@ static bool as_expected(unsigned char *edge)
 	return hf_copy_from_nofault(found, edge - ROOM, ROOM) == 0 && same(found, expected, ROOM);
 }
 
-/* Ranges with `good` bytes before the edge: each size with each place of the edge, and beyond. */
+/* Ranges of `size` bytes that begin `good` bytes before the edge: it is in the range, or behind it. */
 #define EACH_RANGE(size, good)                                                                     \
 	for (size_t size = 0; size <= SIZES; size += size < 20 ? 1 : 11)                           \
 		for (size_t good = 0; good <= size + 2; good += good < 20 ? 1 : 7)
@@ -262,7 +262,7 @@ static void exchange_and_add(void)
 	BATTERY_EQ(hf_fetch_add64_nofault(edge - 12, 1, &eight), -HF_EINVAL);
 	BATTERY_TRUE(four == 7 && eight == 7);
 	BATTERY_TRUE(as_expected(edge));
-	/* FILL everywhere: in the sums first no byte carries, then every byte. */
+	/* All bytes are FILL: no byte of the first sum carries, then every byte does. */
 	BATTERY_EQ(hf_fetch_add32_nofault(edge - 4, 0x01010101, &four), 0);
 	BATTERY_EQ(hf_fetch_add64_nofault(edge - 16, 0x0101010101010101, &eight), 0);
 	BATTERY_TRUE(four == 0x55555555 && eight == 0x5555555555555555);
@@ -373,7 +373,7 @@ static void search_and_comparison_stop_at_the_edge(void)
 			return;
 		if (!done)
 			continue;
-		/* The last byte that is there. */
+		/* The last accessible byte. */
 		edge[(long)done - (long)good - 1] = 0;
 		if (!BATTERY_EQ(hf_length_nofault((char *)edge - good, size, &at), 0) ||
 		    !BATTERY_EQ(at, done - 1) ||

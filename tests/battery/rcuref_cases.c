@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rcuref_cases - get, put and their zones; each number beside the words is the word's bits. */
+/* rcuref_cases - get and put in each zone; the hexadecimal numbers are the word's bits. */
 #include "battery.h"
 
 #include "holdfast/rcuref.h"
@@ -49,7 +49,7 @@ static void initialisers(void)
 	BATTERY_QUIET();
 }
 
-/* Dead stays dead, however many gets try; half of the way to either end, the count is reset. */
+/* Failed gets leave it dead: half of the way to either end of the zone the count is reset. */
 static void dead(void)
 {
 	hf_rcuref_init(&r, 1);
@@ -68,7 +68,7 @@ static void dead(void)
 	BATTERY_QUIET();
 }
 
-/* One put too many is reported, and kills nothing. */
+/* One put too many is reported, and no object dies twice. */
 static void put_too_many(void)
 {
 	hf_rcuref_init(&r, 1);
@@ -86,7 +86,7 @@ static void put_too_many(void)
 	BATTERY_QUIET();
 }
 
-/* None is one subtraction away from dead: a get revives it. */
+/* No reference is left, but the last put has not marked it dead yet: a get revives it. */
 static void none(void)
 {
 	set_bits(0xffffffffu);
@@ -111,7 +111,7 @@ static void top(void)
 	BATTERY_TRUE(hf_rcuref_read(&r) == HF_RCUREF_MAX + 1);
 }
 
-/* Saturated stays so in either direction, and is never freed. */
+/* A saturated count stays saturated in either direction: the object is never freed. */
 static void saturated(void)
 {
 	set_bits(0x80000000u);

@@ -2,8 +2,8 @@
 /*
  * refcount_cases - the effect of each refcount operation, and the handling of misuse, as tables.
  *
- * The lab runs the same cases for its variants (lab/variants/in_place.h). One of them is unchecked, a
- * plain count, which has cases of its own.
+ * The lab runs the same cases for its variants (lab/variants/in_place.h). The variant `unchecked`, a
+ * plain count, has cases of its own.
  */
 #include "battery.h"
 
@@ -27,7 +27,7 @@ static bool is_checked(void)
 
 enum operation { ADD, ADD_NOT_ZERO, DEC, SUB_AND_TEST, DEC_IF_ONE, DEC_NOT_ONE, IS_ONE };
 
-/* How many forms an operation has: of any amount, and of 1. The odd forms return the old count. */
+/* The number of forms of an operation: for any amount, and for 1. Odd forms return the old count. */
 static const unsigned int forms[][2] = {
 	[ADD] = { 2, 4 },          [ADD_NOT_ZERO] = { 4, 8 }, [DEC] = { 0, 2 },
 	[SUB_AND_TEST] = { 2, 4 }, [DEC_IF_ONE] = { 0, 1 },   [DEC_NOT_ONE] = { 0, 1 },
@@ -77,7 +77,7 @@ static bool sub_and_test(unsigned int form, int32_t i, hf_refcount_t *r, int32_t
 	return form == 2 ? hf_refcount_dec_and_test(r) : hf_refcount_dec_and_test_old(r, old);
 }
 
-/* Returns its result; false where it has none. */
+/* Returns the operation's result, or false if it has none. */
 static bool apply(enum operation op, unsigned int form, int32_t i, hf_refcount_t *r, int32_t *old)
 {
 	switch (op) {
@@ -103,9 +103,9 @@ static bool apply(enum operation op, unsigned int form, int32_t i, hf_refcount_t
 	}
 }
 
-enum { QUIET = -1 }; /* in place of a kind: nothing may be reported */
+enum { QUIET = -1 }; /* in place of a kind: no report */
 
-/* What operation op of amount i does to a count: what it becomes, the result, what is reported. */
+/* Operation op by the amount i: the count before and after, the result, the report. */
 struct row {
 	const char *name;
 	enum operation op;
@@ -122,7 +122,7 @@ static void check(const struct row *row)
 		bool result;
 
 		if (form % 2 && is_plain())
-			continue; /* the plain count has no such form, and the product's is not asked */
+			continue; /* the plain count has no such form */
 		hf_refcount_set(&r, row->before);
 		result = apply(row->op, form, row->i, &r, &old);
 		battery_equal(hf_refcount_read(&r), row->after, row->name, (int)form);
@@ -136,7 +136,7 @@ static void check(const struct row *row)
 	}
 }
 
-/* ---- What is good ------------------------------------------------------------------------- */
+/* ---- Correct use -------------------------------------------------------------------------- */
 
 #define MOST HF_REFCOUNT_MAX
 #define SATURATED HF_REFCOUNT_SATURATED
@@ -220,7 +220,7 @@ static void sub_and_test_of_0(void)
 
 /* ---- Misuse ------------------------------------------------------------------------------- */
 
-#define SAT SATURATED /* what each of them leaves */
+#define SAT SATURATED /* after each misuse */
 
 /* With any_negative() below, the misuses that Linux's crash-test module has by these names. */
 static void misuse(void)
@@ -302,7 +302,7 @@ static void any_negative(void)
 
 	BATTERY_TRUE(hf_refcount_dec_not_one(&r));
 	BATTERY_EQ(hf_refcount_read(&r), SATURATED);
-	battery_forget(); /* it may or may not be reported again */
+	battery_forget(); /* another report is allowed */
 }
 
 /* An object that is never freed: no operation changes its count, and none reports anything. */
@@ -345,7 +345,7 @@ static void plain(void)
 		{ "add wraps", ADD, 3, MOST, INT32_MIN + 2, false, QUIET },
 		{ "inc_not_zero wraps", ADD_NOT_ZERO, 1, MOST, INT32_MIN, true, QUIET },
 		{ "add_not_zero wraps", ADD_NOT_ZERO, 3, MOST, INT32_MIN + 2, true, QUIET },
-		/* After 2^32 gets the count is 0 while all references exist: why others are checked. */
+		/* After 2^32 gets the count is 0 while all references exist: a use after free. */
 		{ "inc wraps to dead", ADD, 1, -1, 0, false, QUIET },
 		{ "inc revives", ADD, 1, 0, 1, false, QUIET },
 		{ "add revives", ADD, 3, 0, 3, false, QUIET },

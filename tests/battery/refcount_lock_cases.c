@@ -58,7 +58,7 @@ static void no_reference(void)
 	BATTERY_TRUE(!hf_refcount_dec_and_lock(&r, &lock));
 	BATTERY_EQ(hf_refcount_read(&r), HF_REFCOUNT_SATURATED);
 	BATTERY_TRUE(!hf_spinlock_is_locked(&lock));
-	battery_forget(); /* whether that is reported again is not promised */
+	battery_forget(); /* another report is allowed */
 }
 
 #if HF_ENV_HAS_IRQ

@@ -4,7 +4,7 @@
 
 static int thing, other_thing;
 
-/* Every kind has a text of its own, and so has a value that is no kind. */
+/* Every kind has its own text, and so has a value that is no kind. */
 static void texts(void)
 {
 	for (int a = 0; a < HF_REPORT_KINDS; a++) {
@@ -48,7 +48,7 @@ static void once_a_kind(void)
 	battery_forget();
 }
 
-/* Reset: the counters are 0, and the handler is called again. */
+/* Reset clears the counters, and the handler is called again. */
 static void reset(void)
 {
 	hf_report(HF_REPORT_DEC_LEAK, &thing);

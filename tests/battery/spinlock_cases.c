@@ -163,7 +163,7 @@ static void nested_trylock(void)
 	BATTERY_QUIET();
 }
 
-/* ---- What hf_spinlock_t alone has ----------------------------------------------------------- */
+/* ---- Only hf_spinlock_t --------------------------------------------------------------------- */
 
 static bool is_default(void)
 {
@@ -264,7 +264,7 @@ static void hold_outer(void)
 	BATTERY_TRUE(hf_spinlock_is_locked(&outer));
 }
 
-/* A guard releases where its block ends, however it is left. */
+/* A guard unlocks at the end of its block, however the block is left. */
 static void guarded(void)
 {
 	hf_spinlock_init(&outer);

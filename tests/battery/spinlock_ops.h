@@ -2,8 +2,8 @@
 #ifndef BATTERY_SPINLOCK_OPS_H
 #define BATTERY_SPINLOCK_OPS_H
 /*
- * spinlock_ops - a table with a row of operations for each spinlock: those of the product, and with
- * BATTERY_VARIANTS those of lab/variants/spinlock, too.
+ * spinlock_ops - a table of the operations of each spinlock: the library's, and with BATTERY_VARIANTS
+ * also those of lab/variants/spinlock.
  *
  * Functions are called through pointers here, so nothing is inlined.
  */
@@ -35,7 +35,7 @@ enum spinlock_exit {
 struct spinlock_ops {
 	const char *name;
 	unsigned int bytes; /* as documented */
-	unsigned int size;  /* as its type is */
+	unsigned int size;  /* sizeof its type */
 
 	/* Objects of the lock's own type, so that a write outside of one hits a neighbour. */
 	void *initialised; /* static, by its initialiser */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * owners - what a compiler makes of hf::intrusive_ptr: a copy is a load, a test for null, a store
- * and the inline inc; a move has no atomic instruction; a drop is a test for null and the inline put.
+ * owners - operations of hf::intrusive_ptr to be counted: a copy compiles to a load, a null test, a
+ * store and the inline inc; a move has no atomic instruction; a drop is a null test and the inline put.
  */
 #include <holdfast/intrusive_ptr.h>
 
 #include "owners.h"
 
-/* Without a C++ library, whose <new> would have it. */
+/* <new> has it, but a cross compiler may lack the C++ library. */
 inline void *operator new(size_t, void *place) noexcept
 {
 	return place;
@@ -27,7 +27,7 @@ struct with_free {
 struct object : hf::refcounted<object, with_free> {};
 using pointer = hf::intrusive_ptr<object>;
 
-static_assert(sizeof(object) == sizeof(hf_refcount_t), "as paths.c has it");
+static_assert(sizeof(object) == sizeof(hf_refcount_t), "paths.c takes the object for its count");
 
 } // namespace
 

@@ -2,13 +2,13 @@
 /*
  * paths - every operation of every implementation, called without contention.
  *
- * run.py runs this in an emulator that logs each instruction. What is executed between two
- * instructions of a function whose name starts with "measure" is one call: of the operation, or of
- * what undoes it. The printed lines name them, in the same order. The last call of an operation must
- * be like the one before; the first may be longer (a thread's first queue node).
+ * run.py runs this in an emulator that logs each instruction. The instructions between two of a function
+ * whose name starts with "measure" are one call: of the operation, or of the one that undoes it. The
+ * printed lines name the operations, in the same order. The last two calls of an operation must be equal;
+ * the first may be longer (a thread's first queue node).
  *
- * The rows are Holdfast's own functions and the lab's variants. An operation that may fail jumps to
- * missed() where it does, as a program branches on it. Every operation is checked for what it did.
+ * The rows are Holdfast's own functions and the lab's variants. An operation that fails branches to
+ * missed(), as a program would branch on its result. The effect of every operation is checked.
  * Exit status: 0, or 1 with the reason on standard error.
  */
 #include <stdio.h>
@@ -27,9 +27,9 @@
 #include "owners.h"
 #include "nofault/implementations.h"
 
-enum { CALLS = 3 }; /* run.py knows it too */
+enum { CALLS = 3 }; /* as in run.py */
 
-/* The compiler may not inline the function, nor (gcc) use anything but its type: calls are real. */
+/* Keeps calls real: no inlining, and gcc may rely on nothing but the function's type. */
 #if defined(__clang__)
 #define APART __attribute__((noinline))
 #else
@@ -51,7 +51,7 @@ static APART __attribute__((cold)) void missed(void)
 	failed = true;
 }
 
-/* ---- what is counted ---------------------------------------------------------------------- */
+/* ---- measuring ---------------------------------------------------------------------------- */
 
 typedef void (*operation_t)(void *object);
 
@@ -60,7 +60,7 @@ APART void measure(operation_t operation, operation_t undo, void *object)
 	for (int i = 0; i < CALLS; i++) {
 		operation(object);
 		undo(object);
-		__asm__ volatile(""); /* prevents a tail call, which would not return here */
+		__asm__ volatile(""); /* prevents a tail call */
 	}
 }
 
@@ -248,7 +248,7 @@ static const struct {
 
 enum { SIZES = sizeof(sizes) / sizeof(sizes[0]), LARGEST = 4096, MARGIN = 64 };
 
-/* Aligned to a page: where a range lies in its page makes a difference. */
+/* Aligned to a page: the count depends on the range's position in its page. */
 static unsigned char to[LARGEST + MARGIN] HF_ALIGNED(4096), from[LARGEST] HF_ALIGNED(4096);
 
 static bool is_all(const unsigned char *p, size_t len, unsigned char value)

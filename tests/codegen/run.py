@@ -1,22 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Count the instructions of every operation, and hold the fast paths to rules.
+"""Count the instructions of every operation, and check the fast paths against rules.
 
     run.py --source-dir DIR --work-dir DIR [--update] [COLUMN...]
 
 An emulator (qemu, one instruction at a time, a fixed model of each processor) logs the instructions
-that paths.c executes. A row is what one call executes, its return included, while nobody else is
-there; the disassembly shows which instructions these are. The same compiler gives the same table on
-every machine.
+that paths.c executes. A row is one uncontended call, its return included; the disassembly tells which
+instructions they are. The same compiler gives the same table on every machine.
 
-  expected.txt  how many instructions, for the compiler versions that it names; for others the column
-                is skipped. --update writes it anew: a change is then seen in review.
-  rules         what every compiler's code must keep: RULES and SPECS below, except for KNOWN. What
-                code of a version that is not in expected.txt breaks is shown, and is no failure.
-  listings      that break one rule each: that rule must find it, and no other.
-  mutants       changes of shipped code: exactly the rows or the rules named with each must fail.
+  expected.txt  the number of instructions, for the compiler versions that it names; for others the
+                column is skipped. --update writes the file again, for review.
+  rules         RULES and SPECS below, except for KNOWN. For a compiler version that is not in
+                expected.txt violations are printed, and are no failure.
+  listings      code that breaks one rule each: exactly that rule must find it.
+  mutants       changes of shipped code: exactly the rows or rules named with each must fail.
 
-Exits with 1 on a failure, with 77 if no column can be counted here.
+Exits with 1 on a failure, with 77 if no column can be counted.
 """
 import concurrent.futures
 import glob
@@ -35,8 +34,8 @@ from checks import Checks, Failed, Skip, arguments  # noqa: E402
 EXPECTED = os.path.join(HERE, "expected.txt")
 CALLS = 3  # of each operation, as in paths.c
 
-# Optimised, and without what some distributions add to each function. -fno-ipa-icf: equal functions
-# stay apart.
+# Optimised, without what some distributions add to each function. -fno-ipa-icf: identical functions
+# are not merged.
 FLAGS = ["-O2", "-Wall", "-Wextra", "-Werror", "-fno-stack-protector", "-fno-pie"]
 C, CXX = ["-std=gnu11"], ["-std=gnu++17", "-fno-exceptions", "-fno-rtti"]
 LINK = ["-static", "-no-pie", "-lpthread"]
@@ -63,11 +62,11 @@ COLUMNS = {
 #   order     AArch64: orderings of its loads and stores, "acquire" and "release"; default none
 #   atomics   how many atomic instructions; an exclusive pair is one; default 1
 #   bytes     the access size of the atomic instruction
-#   setcc     may a flag be kept in a register? Default yes
+#   setcc     whether a flag may be kept in a register; default yes
 #   barrier   the barrier instruction on AArch64; default, and always on x86-64: none
-#   straight  must no branch be taken? Default yes
+#   straight  whether no branch may be taken; default yes
 #   through   functions that it may jump into; default none
-#   store     nothing but one store and the return? Default no
+#   store     whether it must be one store and the return; default no
 #   cost      (other row, n): at most n instructions more than that one
 SPECS = [
     (r"refcount inc default", dict(branches=1, setcc=False, cost=("refcount inc unchecked", 4))),
@@ -86,7 +85,7 @@ SPECS = [
      dict(branches=1, bytes=4, order="acquire", setcc=False)),
 
     (r"mutex (lock|trylock) private", dict(branches=1, bytes=4, order="acquire", setcc=False)),
-    # A plain store, then a check of the parking table; nothing atomic, no later access to the mutex.
+    # A plain store, then a check of the parking table, which does not access the mutex.
     (r"mutex unlock private", dict(branches=1, atomics=0, order="release")),
 
     (r"lockref get\w* waitfree", dict(branches=2, bytes=8)),
@@ -94,8 +93,8 @@ SPECS = [
     (r"lockref get\w* default", dict(branches=3, bytes=8)),
     (r"lockref put\w* default", dict(branches=3, bytes=8, order="release")),
 
-    # A pointer that owns a reference: load, test for null, store, and the inc, for which x86-64 moves
-    # a register besides. A drop jumps to what frees, out of line.
+    # A pointer that owns a reference: load, null test, store, and the inc, for which x86-64 also moves
+    # a register. A drop jumps to the deleter, out of line.
     (r"owner copy default", dict(branches=2, setcc=False, cost=("refcount inc default", 5))),
     (r"owner move default", dict(branches=0, atomics=0)),
     (r"owner drop default", dict(branches=2, setcc=False, order="release",
@@ -108,14 +107,14 @@ SPECS = [
 # (column, rows, rule, reason): known violations by the compilers of expected.txt. An entry that is
 # no longer violated is a failure.
 KNOWN = [
-    ("x86-64-clang", r"refcount inc default", "cost", "it computes the sum again for the report"),
+    ("x86-64-clang", r"refcount inc default", "cost", "it recomputes the sum for the report"),
     ("x86-64-clang", r"spinlock lock ticket", "straight", "it leaves a loop by a taken branch"),
     ("x86-64-clang", r"(refcount inc_not_zero|lockref (?!get )\w+) \w+", "stack",
-     "it makes the frame for the call in the cold path first"),
+     "it sets up the frame for the cold path's call first"),
 ]
 
-# (name, the rows together, the rows that they may not be longer than), as gcc compiles them: clang
-# makes one instruction of the ticket lock's load, addition and store.
+# (name, rows, other rows): the rows together may not be longer than the others. For gcc only: clang
+# merges the ticket lock's load, addition and store into one instruction.
 AIMS = [
     ("queued lock and unlock are not longer than the ticket lock's",
      ["spinlock lock queued", "spinlock unlock queued"],
@@ -279,7 +278,7 @@ def machine(column):
 # ---- rules --------------------------------------------------------------------------------------
 
 class Path:
-    """What a call executes, and what is asked of it. `found` is {row: [instruction]}."""
+    """The instructions of a call and their limits. `found` is {row: [instruction]}."""
 
     def __init__(self, column, row, found, limits):
         self.m, self.limits, self.found = machine(column), limits, found
@@ -291,7 +290,7 @@ class Path:
         return next((i for i in self.code if wanted(i)), None)
 
 
-# Each returns what is wrong, or nothing.
+# Each rule returns what is wrong, or a false value.
 
 def call(p):
     i = p.first(p.m.is_call)
@@ -299,10 +298,10 @@ def call(p):
 
 
 def cold(p):
-    """It stays in its function: gcc moves what it believes to be unlikely into <function>.cold."""
+    """The path stays in its function: gcc moves what it takes for unlikely into <function>.cold."""
     i = p.first(lambda i: i.symbol != p.function and
                 not re.fullmatch(p.limits.get("through", ""), i.symbol))
-    return i and not call(p) and "runs through %s" % i.symbol  # what a call runs is call's matter
+    return i and not call(p) and "runs through %s" % i.symbol  # behind a call: that is call's finding
 
 
 def straight(p):
@@ -373,7 +372,7 @@ RULES = [call, cold, straight, barrier, order, stack, atomics, branches, setcc, 
 
 
 def broken(column, row, found):
-    """{rule: what is wrong}; nothing where the row is only counted."""
+    """{rule: what is wrong}; empty if the row is only counted."""
     limits = limits_of(row, column)
     if limits is None or machine(column) is None:
         return {}
@@ -381,8 +380,8 @@ def broken(column, row, found):
     return {rule: text for rule, text in wrong.items() if text}
 
 
-# Listings that break one rule each; "good" breaks none. "taken" marks the next branch as taken,
-# "cold" the next instruction as part of another function.
+# Listings that break one rule each; "good" breaks none. "taken" marks a branch as taken, "cold" an
+# instruction as part of another function.
 ADD = "ldadd w1,w1,[x0]"
 BAD = {
     "x86-64": [
@@ -427,7 +426,7 @@ BAD_LIMITS = {"byte": dict(branches=2, bytes=1), "word64": dict(branches=2, byte
 
 
 def listing(text):
-    """[Instruction], the return added."""
+    """The instructions of a listing, and a return."""
     found = []
     for at, line in enumerate((text + "; ret").split("; ")):
         is_cold, is_taken, words = re.fullmatch(r"(cold )?(taken )?(.*)", line).groups()
@@ -450,7 +449,7 @@ def check_listings(checks):
 # ---- build, run, count --------------------------------------------------------------------------
 
 def output(*command):
-    # The library reads settings from the environment, and may then execute other code.
+    # The library's settings in the environment would change what it executes.
     plain = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST")}
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           errors="replace", check=False, timeout=300, env=plain)
@@ -490,7 +489,7 @@ def build(column, source, folder):
 
 
 def measuring(nm, program):
-    """{address: is it where a function starts} of all code in functions measure..."""
+    """{address: whether a function starts there} of all code in the functions measure*"""
     inside = {}
     for line in output(nm, "-S", program).splitlines():
         if match := re.fullmatch(r"([0-9a-f]+) ([0-9a-f]+) [tT] measure\w*", line):
@@ -519,8 +518,8 @@ def disassembly(objdump, program):
 def calls(log, inside, repeats):
     """The addresses that each call executed.
 
-    With `repeats`, an instruction that is executed again at once is one: x86's string instructions,
-    which an emulator runs in steps.
+    With `repeats`, consecutive executions of one instruction count once: an emulator runs x86's string
+    instructions in steps.
     """
     found, call_, before = [], [], None
     with open(log, encoding="utf-8") as lines:
@@ -529,7 +528,7 @@ def calls(log, inside, repeats):
                 continue
             at = int(line.split("/", 2)[1], 16)
             if at in inside:
-                if call_ and not inside[at]:  # at the start it comes from main, and is no return
+                if call_ and not inside[at]:  # a function's start is its call by main, no return
                     found.append(call_)
                 call_ = []
             elif not (repeats and at == before):
@@ -549,7 +548,7 @@ def instructions(column, code, addresses):
 
 
 def look(column, source, folder):
-    """({row: how many instructions}, {row: [instruction]} of those that a rule is for)"""
+    """({row: number of instructions}, {row: [instruction]} of the rows that rules apply to)"""
     _, _, nm, objdump, emulator = tools(column)
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
@@ -574,14 +573,14 @@ def look(column, source, folder):
             lengths = [sum(i.symbol != "object_free" for i in paths[row])]
         table[row] = lengths[-1]
     if found:
-        raise Failed("%d calls more than were announced" % len(found))
+        raise Failed("%d calls more than were printed" % len(found))
     return table, paths
 
 
 # ---- the table, and the file --------------------------------------------------------------------
 
 def in_order(tables):
-    """All rows: by family, operation, size, and then as paths.c has them."""
+    """All rows by family and operation; within these as paths.c has them, `default` last."""
     rows = list(dict.fromkeys(row for table in tables.values() for row in table))
     operations = list(dict.fromkeys(row.rsplit(" ", 1)[0] for row in rows))
     families = list(dict.fromkeys(row.split(" ")[0] for row in rows))
@@ -694,7 +693,7 @@ def check_more(args, now):
     wrong = []
     for row, before in now.items():
         wanted = any(re.fullmatch(mutant[3], row) for mutant in MORE)
-        # More than one where the compiler then chooses other registers, or doesn't inline.
+        # By more than one if the compiler chooses other registers, or does not inline.
         if found[row] <= before if wanted else found[row] != before:
             wrong.append("%s: %s, with a mutant %s" % (row, before, found[row]))
     wrong += ["no row for " + mutant[3] for mutant in MORE
@@ -709,7 +708,7 @@ def check_rules(args, now):
     wanted = {(row, rule) for *_, rows, rules in BROKEN for row in now if re.fullmatch(rows, row)
               for rule in rules}
     if breaks != wanted:
-        raise Failed("not found: %s; found besides: %s"
+        raise Failed("not found: %s; also found: %s"
                      % (sorted(wanted - breaks), sorted(breaks - wanted)))
 
 
@@ -731,7 +730,7 @@ def check_column(checks, column, table, paths, expected):
             print("not reviewed: %s: %s: %s" % (column, row, "; ".join(wrong)))
     if expected is not None:
         checks.wrong("%s: counts" % column, "\n".join(differences(table, expected)))
-        checks.wrong("%s: known" % column, "not broken any more: %s" % unused if unused else "")
+        checks.wrong("%s: known" % column, "not broken: %s" % unused if unused else "")
     for name, rows, others in [] if column.endswith("clang") else AIMS:
         have, may = (sum(table[row] for row in some) for some in (rows, others))
         checks.check("%s: %s" % (column, name), have <= may, "%d, %d" % (have, may))
@@ -769,8 +768,8 @@ def main():
     for column, (table, paths) in found.items():
         is_reviewed = reviewed.get(column) == versions[column]
         if not is_reviewed:
-            checks.skip(column, "this is %s, and expected.txt is for %s: only the aims are checked"
-                        % (versions[column], reviewed.get(column, "nobody yet")))
+            checks.skip(column, "this is %s, expected.txt is for %s: only the aims are checked"
+                        % (versions[column], reviewed.get(column, "no compiler")))
         check_column(checks, column, table, paths, expected[column] if is_reviewed else None)
     for name, column, check in (("an instruction more", MORE_COLUMN, check_more),
                                 ("a rule broken", RULE_COLUMN, check_rules)):

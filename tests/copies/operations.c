@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* operations - a part of the program, and of each plug-in: see pair.c. */
+/* operations - linked into the program and into each plug-in: see pair.c. */
 #include <sched.h>
 
 #include "holdfast/nofault.h"

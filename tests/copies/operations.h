@@ -17,14 +17,14 @@ struct shared {
 	int go, waiting;
 	hf_spinlock_t spinlock;
 	unsigned long by_mutex, by_spinlock;
-	unsigned int threads; /* that have come so far */
+	unsigned int threads; /* that have started */
 };
 
 struct operations {
 	const char *version;     /* the headers' */
-	const void *library;     /* where the library is */
-	const void *validations; /* that of the validated locks */
-	/* Half of the threads through each copy. */
+	const void *library;     /* an address in the library */
+	const void *validations; /* an address in the library's validation */
+	/* Half of the threads call these of one copy, half those of the other. */
 	void (*count)(struct shared *s, unsigned long n);
 	void (*wait)(struct shared *s);
 	void (*wake)(struct shared *s);
@@ -33,9 +33,9 @@ struct operations {
 	int (*remove)(void);
 	size_t (*clear)(void *at, size_t len);
 	/* Reports. */
-	void (*misuse)(void); /* ADD_UAF */
+	void (*misuse)(void); /* reports ADD_UAF */
 	void (*set_handler)(hf_report_handler_t handler, void *data);
-	void (*handle_here)(void); /* a handler of this object's */
+	void (*handle_here)(void); /* installs a handler in this object */
 	enum hf_report_mode (*set_mode)(enum hf_report_mode mode);
 	uint32_t (*reports)(enum hf_report_kind kind);
 	void (*reset)(void);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pair - two copies of the library in one process, the program's and a plug-in's: the test uses all
- * per-process state through both.
+ * pair - two copies of the library in one process, the program's and a plug-in's: all per-process
+ * state is used through both.
  *
- *   pair PLUGIN static|shared       which library it has
+ *   pair PLUGIN static|shared       the plug-in's library
  *
  * If one copy parks a thread and the other fails to wake it, an alarm ends the test. run.py checks
  * standard error.
@@ -61,7 +61,7 @@ static bool locks(void)
 	return true;
 }
 
-/* Two threads wait by one copy: then `between` is closed, if it is not NULL, and `waker` wakes them. */
+/* Two threads wait through one copy; then `between`, if not NULL, is closed, and `waker` wakes them. */
 static bool wait_and_wake(const struct operations *waits, void *between,
 			  const struct operations *waker)
 {
@@ -87,7 +87,7 @@ static bool conditions(void)
 	return wait_and_wake(part[0], NULL, part[1]) && wait_and_wake(part[1], NULL, part[0]);
 }
 
-/* Each copy has a handler of its own, and passes on what is the other's. They go in reverse order. */
+/* Each copy has its own handler, which passes on the other's faults. They are removed in reverse order. */
 static bool faults(void)
 {
 	bool one = part[0]->install == part[1]->install;
@@ -140,13 +140,13 @@ static bool reports(void)
 	return true;
 }
 
-/* One copy knows all that a thread holds; of two each would be wrong, and that is said. */
+/* One copy knows all locks that a thread holds. Two would each miss some: they must not report, but warn. */
 static bool validation(void)
 {
 	static hf_mutex_t mutex = HF_MUTEX_INIT;
 	bool one = part[0]->validations == part[1]->validations;
 	int handled = 0;
-	uint32_t said = 0;
+	uint32_t reported = 0;
 
 	part[0]->reset();
 	for (int round = 0; round < 2; round++) {
@@ -156,8 +156,8 @@ static bool validation(void)
 		part[0]->unlock(&mutex);
 	}
 	for (int kind = 0; kind < HF_REPORT_KINDS; kind++)
-		said += part[0]->reports((enum hf_report_kind)kind);
-	MUST(said == 0 && hf_mutex_trylock(&mutex));
+		reported += part[0]->reports((enum hf_report_kind)kind);
+	MUST(reported == 0 && hf_mutex_trylock(&mutex));
 	hf_mutex_unlock(&mutex);
 	part[0]->set_handler(handle, &handled);
 	if (one) {
@@ -204,12 +204,12 @@ int main(int argc, char **argv)
 		part[1]->handle_here();
 	ktap_result(unload(plugin, argv[1]), "unload");
 	if (own_copy) {
-		/* The handler of a plug-in that has gone is not called: the line instead. */
+		/* The handler was in the unloaded plug-in: the line is printed instead. */
 		part[0]->misuse();
-		ktap_result(true, "a handler that is gone");
+		ktap_result(true, "a handler in an unloaded plug-in");
 	} else {
-		ktap_skip("whose handler it is a shared library does not know",
-			  "a handler that is gone");
+		ktap_skip("a shared library does not know whose handler it is",
+			  "a handler in an unloaded plug-in");
 	}
 	return ktap_end();
 }

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Several copies of the library in one process, all pairs of them.
+"""Tests two copies of the library in one process, for all pairs of kinds of copy.
 
     run.py --source-dir DIR --work-dir DIR [--cc COMPILER]
 
-A copy is static, or shared; of this version, of a newer one with the same layout (version.h), or of
-another layout. Of each there is a program, and a plug-in, from the same sources (operations.c).
+A copy is static or shared, and its version is this one, a newer one with the same layout (version.h),
+or one with another layout. Each copy has a program and a plug-in, built from the same sources.
 
   same layout    each program with each plug-in: locks, condition variables, faults, reports and
-                 validation work through both (pair.c); of two copies that validate one line says so
-  other layout   refused: by the copy that starts as the second one, which names both objects; by the
-                 linker or the loader, which name the function, where inlined code of one layout
-                 meets the library of another
+                 validation work through both copies (pair.c); two copies that validate print a warning
+  other layout   refused: by the copy that is loaded second, which names both objects; or, if inlined
+                 code of one layout is linked with the library of another, by the linker or the loader,
+                 which names the function
 
 Exits with 1 if a check failed.
 """
@@ -28,12 +28,12 @@ import ktap  # noqa: E402
 import mutation  # noqa: E402
 from checks import Checks, arguments, run, sources, start  # noqa: E402
 
-# The layout of this tree, and another.
+# The layout number of this tree, and another number.
 with open(os.path.join(HERE, "..", "..", "include", "holdfast", "version.h"), encoding="utf-8") as header:
     LAYOUT = int(re.search(r"^#define HF_DETAIL_LAYOUT (\d+)", header.read(), re.MULTILINE)[1])
 OTHER = LAYOUT + 76
 
-# name: the change of version.h, and the number in the name of the shared library
+# name: (the change of version.h, the number in the name of the shared library)
 VERSIONS = {
     "this": (None, 0),
     "newer": (mutation.swap("#define HF_VERSION_MINOR 1", "#define HF_VERSION_MINOR 99"), 1),
@@ -45,7 +45,7 @@ MISUSE = "refcount: addition on 0"
 
 
 class Build:
-    """All copies, and what uses them."""
+    """Builds all copies, and their programs and plug-ins."""
 
     def __init__(self, args):
         self.args, self.cc = args, args.cc.split()
@@ -66,7 +66,7 @@ class Build:
         return tree
 
     def library(self, version, kind, tree):
-        """The library alone: objects, and what they are put together to."""
+        """Builds the archive or the shared library."""
         folder = self.folder(version, kind)
         os.makedirs(folder, exist_ok=True)
         define = "-DHF_STATIC_LIBRARY" if kind == "static" else "-DHF_STAYS_LOADED"
@@ -85,14 +85,14 @@ class Build:
             os.path.join(folder, name))
 
     def link(self, version, kind):
-        """What to link with; a shared library is found by the path in the program."""
+        """The linker's arguments; a program finds a shared library by its rpath."""
         folder = self.folder(version, kind)
         if kind == "static":
             return [os.path.join(folder, "libholdfast.a")]
         return [os.path.join(folder, "libholdfast.so.%d" % VERSIONS[version][1]), "-Wl,-rpath," + folder]
 
     def users(self, version, kind, tree):
-        """The program and the plug-in of one copy."""
+        """Builds the program and the plug-in of one copy."""
         folder = self.folder(version, kind)
         objects = {}
         for stem in ("operations", "validated", "pair"):
@@ -123,23 +123,23 @@ class Build:
 
 
 def works(build, program, plugin):
-    """What is wrong, or nothing."""
+    """Runs a pair of the same layout. Returns what is wrong, or None."""
     status, out, err = build.pair(program, plugin)
     verdict = ktap.judge(out, 1)
     if status or verdict.faults:
         return "status %d, %s\n%s%s" % (status, verdict.faults, out, err)
     lines = err.splitlines()
-    expected = [VALIDATE] * ("# two validate" in out) + [MISUSE] * ("a handler that is gone" in verdict.passed)
+    expected = [VALIDATE] * ("# two validate" in out) + [MISUSE] * ("a handler in an unloaded plug-in" in verdict.passed)
     if len(lines) != len(expected) or not all(text in line for text, line in zip(expected, lines)):
         return "expected on standard error %s, found\n%s" % (expected, err)
-    # A program's shared library is found first, also by a plug-in that has a copy.
+    # The symbols of a program's shared library come first, even for a plug-in with its own copy.
     if ("# two validate" in out) != (program[1] == "static"):
-        return "there should be another number of copies:\n" + out
+        return "the wrong number of copies:\n" + out
     return None
 
 
 def refused(result, *patterns):
-    """What is wrong, or nothing: it must end in that way, and give those reasons."""
+    """Returns what is wrong, or None: the run must fail, and its messages match all patterns."""
     status, out, err = result
     if status == 0 or "ok 1" in out:
         return "was not refused"
@@ -148,7 +148,7 @@ def refused(result, *patterns):
 
 
 def checks(build):
-    """(name, what is wrong or None) of each."""
+    """Yields (name, what is wrong or None) for each check."""
     good = [(version, kind) for version in ("this", "newer") for kind in KINDS]
     for program in good:
         for plugin in good:
@@ -161,17 +161,17 @@ def checks(build):
         patterns = [r"layout %d\.\d+ in " % layouts[which[0]] for which in (program, plugin)]
         patterns += ["do not fit together", "plug.so" if plugin[1] == "static" else "libholdfast.so"]
         if program[1] == plugin[1] == "shared":
-            # The loader has a library of that name, and does not take another.
+            # The loader already has a library of that name, and does not load the plug-in's.
             patterns = [r"undefined symbol: hf_detail_\w+_layout%d\b" % layouts[plugin[0]]]
         yield ("refused: %s %s, plug-in %s %s" % (program + plugin),
                refused(build.pair(program, plugin), *patterns))
 
-    # A program's inlined code is older than the shared library that it finds.
+    # The program's inlined code and the shared library differ in layout.
     preload = os.path.join(build.folder("other", "shared"), "libholdfast.so.0")
     result = build.pair(("this", "shared"), ("this", "shared"), LD_PRELOAD=preload)
     yield ("refused: an older program finds a library of another layout",
            refused(result, r"undefined symbol: hf_detail_\w+_layout%d\b" % LAYOUT))
-    # So are objects that were compiled before the static library was replaced.
+    # Objects that were compiled before the static library was replaced.
     old, new = build.folder("this", "static"), build.folder("other", "static")
     done = subprocess.run([*build.cc, *[os.path.join(old, stem + ".o")
                                         for stem in ("operations", "validated", "pair")],
@@ -186,10 +186,10 @@ def main():
     args = arguments(__doc__, "source-dir", "work-dir", cc={"default": "cc"})
     build = Build(args)
     build.all()
-    said = Checks()
+    results = Checks()
     for name, wrong in checks(build):
-        said.wrong(name, wrong)
-    return said.end()
+        results.wrong(name, wrong)
+    return results.end()
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* validated - locks that report their misuse: this file alone is compiled so. */
+/* validated - locks with validation: only this file is compiled with HF_VALIDATE. */
 #define HF_VALIDATE 1
 #include "holdfast/validate.h"
 

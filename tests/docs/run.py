@@ -1,22 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Are the reference and the manual whole?
+"""Check that the reference and the manual are complete.
 
-    run.py --source-dir DIR --words                          what the headers say: needs doxygen alone
-    run.py --source-dir DIR --out DIR [--build-dir DIR]      build the site and the manual too, as `make docs`
+    run.py --source-dir DIR --words                          only the headers' comments: needs doxygen
+    run.py --source-dir DIR --out DIR [--build-dir DIR]      also build the site and the manual, as `make docs` does
 
   names      each function, constant and type that gcc sees in the public headers has an entry
-  fields     each entry has a summary; each function its context, ordering and result, and a word for each argument
-  comments   Doxygen has nothing to complain of: no @argument that the function doesn't have
-  flaws      copies of headers with one flaw each: each of these checks finds its own
-  build      `make docs` ends without a warning of Doxygen or Sphinx
-  pages      each entry has its place on its header's page, and each function its page of the manual
-  links      each link inside of the site leads to a page and an anchor that are there; nothing is loaded from elsewhere
-  pictures   each drawing that a document shows is in the site, byte for byte
-  manual     `man --warnings` and `mandoc -T lint` have nothing to say
-  install    with the library built, `cmake --install` puts the manual where `man hf_refcount_inc` finds it
+  fields     each entry has a summary; each function its context, ordering, result and arguments
+  comments   Doxygen prints no warning, such as an @argument that the function lacks
+  flaws      headers with one flaw each, which the checks above must find
+  build      `make docs` prints no warning of Doxygen or Sphinx
+  pages      each entry is on its header's page, and each function has a manual page
+  links      each link within the site leads to an existing page and anchor; no page loads other sites' files
+  pictures   each drawing in a document is in the site, byte for byte
+  manual     `man --warnings` and `mandoc -T lint` print no warning
+  install    if the library is built, `man hf_refcount_inc` finds the manual that `cmake --install` installs
 
-Exits with 77 where a tool is not here.
+Exits with 77 if a tool is missing.
 """
 import concurrent.futures
 import glob
@@ -36,7 +36,7 @@ sys.path[:0] = [os.path.dirname(HERE), os.path.join(HERE, "..", "..", "bindings"
 import checks  # noqa: E402
 import declared  # noqa: E402
 
-# What a comment says of a function that differs from another one in its type or its name only.
+# The summary of a function that differs from another one in its type or name only.
 LIKE = re.compile(r"(?:(?:and )?(?:as|the same as|the same,) |hf_\w+\()", re.IGNORECASE)
 
 
@@ -65,7 +65,7 @@ def fields(headers):
     return found
 
 
-FLAWS = [  # (header, what to replace, by what, what must be said)
+FLAWS = [  # (header, text, its replacement, the message that must come)
     ("cond.h", "HF_BEGIN_DECLS\n", "HF_BEGIN_DECLS\nvoid hf_frob(void);\n\n", "hf_frob has no summary"),
     ("mutex.h", " * Ordering: acquire if true; none if false\n * Return:   true = taken\n",
      " * Ordering: acquire if true; none if false\n", "hf_mutex_trylock has no Return"),
@@ -93,7 +93,7 @@ def flaws(comments, source):
 
 
 class Page(html.parser.HTMLParser):
-    """What a page links to, loads, and has anchors for."""
+    """The links, loaded files and anchors of a page."""
 
     def __init__(self, path):
         super().__init__()
@@ -123,7 +123,7 @@ def links(site, folder):
             there = os.path.normpath(os.path.join(os.path.dirname(path), target)) if target else path
             if there in site and urllib.parse.unquote(anchor) not in site[there].anchors \
                     or there not in site and not os.path.isfile(os.path.join(folder, there)):
-                found.append("%s leads nowhere: %s" % (path, link))
+                found.append("%s: broken link %s" % (path, link))
     return found
 
 
@@ -138,7 +138,7 @@ def pictures(docs, folder):
             for target in re.findall(r"!\[[^]]*\]\(([^()\s]+\.svg)\)", file.read()):
                 with open(os.path.join(docs.root, os.path.dirname(document), target), "rb") as picture:
                     if picture.read() not in drawn:
-                        found.append("%s shows %s, which the site has not" % (document, target))
+                        found.append("%s shows %s, which is not in the site" % (document, target))
     return found
 
 
@@ -162,7 +162,7 @@ PLAIN = dict(os.environ, LC_ALL="C.UTF-8", MANWIDTH="80", MANROFFSEQ="", MANPAGE
 def man(path):
     done = subprocess.run(["man", "--warnings=w", "-E", "UTF-8", "-l", "-Tutf8", "-Z", path], stdout=subprocess.DEVNULL,
                           stderr=subprocess.PIPE, text=True, check=False, env=PLAIN)
-    # Code and tables are as wide as they are.
+    # Code and tables may be too wide.
     return [line for line in done.stderr.splitlines() if not re.search(r"can't break|cannot adjust", line)][:2]
 
 
@@ -175,23 +175,23 @@ def manual(folder, run):
         if not lead:
             paths.append(path)
         elif not os.path.isfile(os.path.join(folder, lead[1])):
-            found.append("%s leads nowhere" % path)
+            found.append("%s: no such page: %s" % (path, lead[1]))
     if shutil.which("mandoc"):
         done = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", *paths], cwd=folder, capture_output=True, text=True,
                               check=False)
         found += [line for line in (done.stdout + done.stderr).splitlines() if line]
     else:
-        run.skip("manual.mandoc", "mandoc is not here")
+        run.skip("manual.mandoc", "no mandoc")
     if shutil.which("man"):
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            found += [line for said in pool.map(man, paths) for line in said]
+            found += [line for lines in pool.map(man, paths) for line in lines]
     else:
-        run.skip("manual.man", "man is not here")
+        run.skip("manual.man", "no man")
     return found
 
 
 def installed(build):
-    """Does an installation have the manual?"""
+    """Raises Failed if man does not find the installed manual."""
     with tempfile.TemporaryDirectory() as prefix:
         checks.run("cmake", "--install", build, "--prefix", prefix)
         folder = next((folder for folder, _, _ in os.walk(prefix) if folder.endswith("/man")), prefix)
@@ -212,9 +212,9 @@ def main():
     if not args.words:
         missing += [name for name in ("sphinx", "myst_parser", "furo") if not importlib.util.find_spec(name)]
         if missing and sys.executable != "/usr/bin/python3" and os.path.exists("/usr/bin/python3"):
-            os.execv("/usr/bin/python3", ["/usr/bin/python3", "-B", *sys.argv])  # Debian's own has its packages
+            os.execv("/usr/bin/python3", ["/usr/bin/python3", "-B", *sys.argv])  # has Debian's packages
     if missing:
-        print("SKIPPED docs: needs %s, which `make docs` installs" % ", ".join(missing))
+        print("SKIPPED docs: no %s; `make docs` installs them" % ", ".join(missing))
         return 77
     tools = os.path.join(source, "docs", "site")
     sys.path.insert(0, tools)
@@ -243,12 +243,12 @@ def main():
     run.wrong("links", some(links(site, folder)))
     run.wrong("pictures", some(pictures(docs, folder)))
     site["index.html"].links.append("nowhere.html#there")
-    run.check("links, a broken one", any("nowhere" in line for line in links(site, folder)), "not found")
+    run.check("links: a broken one is found", any("nowhere" in line for line in links(site, folder)), "not found")
     run.wrong("manual", some(manual(os.path.join(out, "man"), run)))
     if args.build_dir and os.path.exists(os.path.join(args.build_dir, "libholdfast.so")) and shutil.which("man"):
         run.attempt("install", installed, args.build_dir)
     else:
-        run.skip("install", "the library has not been built, or man is not here")
+        run.skip("install", "the library is not built, or no man")
     return run.end()
 
 

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Each example compiles with -DNDEBUG without a warning, runs, and has done its work: so it prints.
+"""Compile each example without warnings, run it, and compare its output with expected.txt.
 
     run.py --source-dir DIR --work-dir DIR --library FILE [--tmpfs FILE] [EXAMPLE...]
 
-By gcc and by clang, with -Wall -Wextra -Werror; what expected.txt lists is what it prints. assert() is
-not used: under -DNDEBUG an example would check nothing. A program that is meant to fail shows that
-must() does check. Exits with 1 on a failure.
+With gcc and clang, -DNDEBUG, -Wall -Wextra -Werror. An example may not use assert(): with -DNDEBUG it
+would check nothing. A program whose check fails shows that must() works. Exits with 1 on a failure.
 """
 import os
 import re
@@ -46,14 +45,14 @@ class Examples(Checks):
         self.folder = os.path.join(args.source_dir, "examples")
 
     def build(self, compilers, source, program, *more):
-        """None, or the compiler's message."""
+        """Returns None, or the compiler's messages if it fails."""
         cxx = source.endswith(".cpp")
         done = run(compilers[cxx], "-std=" + ("gnu++17" if cxx else "gnu11"), *FLAGS,
                    "-I", os.path.join(self.args.source_dir, "include"), source, "-o", program, *more)
         return done.stdout if done.returncode else None
 
     def libraries(self, name):
-        """What it is linked with, or None: not here."""
+        """Returns the linker's arguments, or None if liburcu is missing."""
         if name == "tmpfs":
             if not self.args.tmpfs:
                 return None
@@ -71,16 +70,16 @@ class Examples(Checks):
         self.check("%s asserts nothing" % name, not re.search(r"\bassert\s*\(|assert\.h", read(source)))
         more = self.libraries(name)
         if more is None:
-            self.skip(name, "liburcu is not here")
+            self.skip(name, "no liburcu")
             return
         for compilers in (("gcc", "g++"), ("clang", "clang++")):
             if not shutil.which(compilers[source.endswith(".cpp")]):
-                self.skip("%s by %s" % (name, compilers[0]), "it is not here")
+                self.skip("%s by %s" % (name, compilers[0]), "no such compiler")
                 continue
             program = os.path.join(self.args.work_dir, "%s_%s" % (name, compilers[0]))
-            said = self.build(compilers, source, program, *more)
-            self.check("%s compiles by %s" % (name, compilers[0]), said is None, said)
-            if said is not None:
+            errors = self.build(compilers, source, program, *more)
+            self.check("%s compiles by %s" % (name, compilers[0]), errors is None, errors)
+            if errors is not None:
                 continue
             done = subprocess.run([program], stdout=subprocess.PIPE, text=True, check=False, timeout=300)
             self.check("%s by %s works" % (name, compilers[0]),
@@ -88,16 +87,16 @@ class Examples(Checks):
                        "exit status %d, printed:\n%s" % (done.returncode, done.stdout))
 
     def readme(self):
-        """README's first program: that it runs tests/install/run.py shows."""
+        """README's first program compiles; tests/install/run.py runs it."""
         text = re.search(r"^```c\n(.*?)^```$", read(os.path.join(self.args.source_dir, "README.md")),
                          re.MULTILINE | re.DOTALL)[1]
         source = os.path.join(self.args.work_dir, "readme.c")
         with open(source, "w", encoding="utf-8") as file:
             file.write(text)
         for compilers in filter(lambda both: shutil.which(both[0]), (("gcc", "g++"), ("clang", "clang++"))):
-            said = self.build(compilers, source, source + ".o", "-c")
+            errors = self.build(compilers, source, source + ".o", "-c")
             self.check("README's program compiles by %s, and asserts nothing" % compilers[0],
-                       said is None and "assert" not in text, said or "")
+                       errors is None and "assert" not in text, errors or "")
 
     def must_fails(self):
         source = os.path.join(self.args.work_dir, "must.c")
@@ -105,10 +104,10 @@ class Examples(Checks):
         with open(source, "w", encoding="utf-8") as file:
             file.write('#include "%s/must.h"\nint main(void)\n{\n\tmust(1 + 1 == 3);\n\treturn 0;\n}\n'
                        % os.path.abspath(self.folder))
-        said = self.build(("gcc", "g++"), source, program)
-        done = run(program) if said is None else None
-        self.check("must() ends a program, also with -DNDEBUG",
-                   done and done.returncode == 1 and "not so: 1 + 1 == 3" in done.stdout, said or "")
+        errors = self.build(("gcc", "g++"), source, program)
+        done = run(program) if errors is None else None
+        self.check("must() ends the program, also with -DNDEBUG",
+                   done and done.returncode == 1 and "not so: 1 + 1 == 3" in done.stdout, errors or "")
 
 
 def main():

@@ -1,31 +1,31 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Hold the guides to what they say: their code runs, their names exist, their tables are complete.
+"""Check the guides: their code runs, their names exist, their lists are complete.
 
     run.py --source-dir DIR --work-dir DIR --library FILE --cc CC --cxx CXX [PATTERN...]
 
-  code      each C, C++ and shell block of docs/guide/*.md, as its fence says (see below)
-  names     every hf_*, HF_*, hf::* and HOLDFAST_* that a guide mentions exists
-  complete  a guide that promises all calls of something has them all
+  code      each C, C++ and shell block of docs/guide/*.md is compiled or run as its fence says (see below)
+  names     every hf_*, HF_*, hf::* and HOLDFAST_* in a guide exists
+  complete  the guides of WHOLE mention every name of their headers
   links     every relative link leads to a file, and a #fragment to a heading
-  diagrams  docs/diagrams: the drawings are those of their texts, and the texts agree with the headers
-  mutants   guides and diagrams with one flaw each, which the check for it must find
+  diagrams  docs/diagrams: the drawings were made from their texts, and the texts agree with the headers
+  mutants   guides and diagrams with one flaw each, which its check must find
 
-A fence's first word is the language, as every Markdown reader knows it; the second says what is done:
+A fence's first word is the language; the second says how it is checked:
 
     ```c program             a whole program: compiled, linked with the library, run; must exit with 0
-    ```c program file=a.c    the same, and the text is in a.c for the shell blocks
+    ```c program file=a.c    the same, and saved as a.c for the shell blocks
     ```c file=a.h            a file for the shell blocks
     ```c fragment            statements; compiled in a function, behind the prelude above them
     ```c declarations        compiled at file scope, behind the prelude above them
-    ```c quote=FILE          stands in that file of the repository as it is here, but for how far it is indented
-    ```sh run                runs in the guide's folder, with its files; must exit with 0
-    ```text output           what the shell block before it prints; ... and addresses match anything
+    ```c quote=FILE          a quotation of that file of the repository; the indentation may differ
+    ```sh run                run in a folder with the guide's files; must exit with 0
+    ```text output           the output of the shell block before it; ... and addresses match anything
     ```sh shown              not run: needs root, another machine, ...
 
-A prelude is an HTML comment that begins with `prelude`; it holds until the next one. A block of C, C++
-or shell that has no second word is an error. One line a check; with PATTERN only those whose name
-contains one. Exits with 1 on a failure.
+A prelude is an HTML comment that begins with `prelude`; it applies until the next one. A block of C,
+C++ or shell without a second word is an error. PATTERN: only the checks whose name contains it. Exits
+with 1 on a failure.
 """
 import concurrent.futures
 import importlib.util
@@ -44,7 +44,7 @@ LIMIT = 120  # seconds for one block
 CODE = {"c", "cpp", "sh"}
 KINDS = {"program", "fragment", "declarations", "run", "shown", "output"}
 
-# What must be in which guide: (guide, header, pattern of what it must mention).
+# (guide, header, pattern of the names in the header that the guide must mention)
 OPERATION = r"^(?:HF_INLINE |HF_MUST_CHECK |static |inline )*[\w ]+?[ *](hf_(?!detail_)\w+)\("
 WHOLE = [
     ("pthread.md", "mutex.h", OPERATION), ("pthread.md", "cond.h", OPERATION),
@@ -64,7 +64,7 @@ WHOLE = [
     ("porting.md", "internal/arch/generic/cpu.h", OPERATION),
     ("porting.md", "internal/arch/generic/constants.h", r"#define (HF_ARCH_(?!\w+_H$)\w+)"),
 ]
-# Of the _old forms the guides say once what they are; guards' own functions are their macros'.
+# The guides explain the _old forms once; the functions of a guard belong to its macro.
 IMPLIED = re.compile(r"_old$|__|_guard_(begin|end)$|_H$")
 
 
@@ -105,21 +105,21 @@ def blocks(text):
 
 
 class Tools:
-    """Where the sources, the library and the compilers are."""
+    """The sources, the library and the compilers."""
 
     def __init__(self, args):
         self.source, self.work = args.source_dir, args.work_dir
         self.library = args.library
         self.include = os.path.join(self.source, "include")
         self.cc = {"c": [args.cc, "-std=gnu11"], "cpp": [args.cxx, "-std=c++17"]}
-        # What a user's commands find: the compilers by their usual names, and an installed package.
+        # The shell blocks find the compilers by their usual names, and an installed package.
         programs = os.path.join(self.work, "bin")
         shutil.rmtree(self.work, ignore_errors=True)
         os.makedirs(programs)
         for name, program in (("cc", args.cc), ("c++", args.cxx)):
             os.symlink(shutil.which(program), os.path.join(programs, name))
         write(os.path.join(programs, "holdfast.pc"),
-              "Name: holdfast\nDescription: as it was built\nVersion: 0\n"
+              "Name: holdfast\nDescription: not installed\nVersion: 0\n"
               "Cflags: -I%s\nLibs: %s -pthread\n" % (self.include, self.library))
         self.environment = dict(os.environ, HOLDFAST=self.source, PKG_CONFIG_PATH=programs,
                                 PATH=programs + os.pathsep + os.environ["PATH"], LC_ALL="C")
@@ -148,7 +148,7 @@ class Tools:
 # ---- code ---------------------------------------------------------------------------------------
 
 def expected(text):
-    """A pattern for the output that a guide shows."""
+    """A pattern that matches the output that a guide shows."""
     text = re.sub(r"0x[0-9a-f]+", "0x...", text.strip())
     return re.compile(".*".join(map(re.escape, text.split("..."))) + r"\s*\Z", re.DOTALL)
 
@@ -166,7 +166,7 @@ def compiled(tools, guide, block, prelude, folder):
 
 
 def shell(tools, sequence, folder):
-    """The shell blocks of a guide, one after the other; what they print is compared."""
+    """Runs the shell blocks of a guide in order, and compares their output."""
     for block, output in sequence:
         printed = tools.command(["sh", "-eu", "-c", block.text], folder)
         if output and not expected(output.text).match(printed.strip()):
@@ -178,7 +178,7 @@ def quoted(tools, guide, block):
         return "\n".join(line.strip() for line in text.strip().split("\n"))
 
     if plain(block.text) not in plain(read(os.path.join(tools.source, block.quote))):
-        raise Failed("%s:%d: this does not stand in %s" % (guide, block.line, block.quote))
+        raise Failed("%s:%d: not in %s" % (guide, block.line, block.quote))
 
 
 def code_checks(tools, guide, text):
@@ -191,7 +191,7 @@ def code_checks(tools, guide, text):
             prelude = block.text
             continue
         if block.language in CODE and not block.kind:
-            raise Failed("%s:%d: what is to be done with this block?" % (guide, block.line))
+            raise Failed("%s:%d: the fence does not say how to check this block" % (guide, block.line))
         if block.file:
             write(os.path.join(folder, block.file), block.text)
         if block.kind in ("program", "fragment", "declarations"):
@@ -204,7 +204,7 @@ def code_checks(tools, guide, text):
             sequence.append([block, None])
         elif block.kind == "output":
             if not before or before.kind != "run":
-                raise Failed("%s:%d: the output of what?" % (guide, block.line))
+                raise Failed("%s:%d: no shell block that is run before this output" % (guide, block.line))
             sequence[-1][1] = block
         before = block
     if sequence:
@@ -224,7 +224,7 @@ NAME = re.compile(r"\b(?:hf_|HF_|HOLDFAST_)\w*\*?|\bhf::\w+")
 
 
 def known_names(tools):
-    """All that the headers declare, in user space and without a system, and what src/ adds."""
+    """All names of the headers, hosted and freestanding, of src/, port/ and zephyr/, and of CMake's options."""
     names = set()
     top = [name for name in headers(tools.source) if "/" not in name]
     include = "".join('#include "holdfast/%s"\n' % name for name in top
@@ -239,7 +239,7 @@ def known_names(tools):
             out = tools.command([*tools.cc[language], *what.split(), *flags, "-I" + tools.include,
                                  path], tools.work)
             names.update(re.findall(r"\b\w+", out))
-    # Chosen by the preprocessor elsewhere: other processors, a kernel, the parts of the library.
+    # Names for other processors and kernels, and those in the library's sources.
     for name in headers(tools.source):
         names.update(re.findall(r"\b\w+", without_comments(
             read(os.path.join(tools.include, "holdfast", name)))))
@@ -254,7 +254,7 @@ def known_names(tools):
 
 
 def unknown_names(text, known):
-    """Names in a guide that nothing declares; hf_mutex_shared_* and hf_load32_ name a group."""
+    """The unknown names in a guide; hf_mutex_shared_* and hf_load32_ stand for a group."""
     found = []
     for line, words in enumerate(text.split("\n"), 1):
         for word in NAME.findall(words):
@@ -283,22 +283,22 @@ def missing_names(source, guide, text):
                               re.MULTILINE)
         promised = [word for word in promised if not IMPLIED.search(word)]
         if not promised:
-            raise Failed("%s: nothing is found by %s" % (header, pattern))
+            raise Failed("%s: nothing matches %s" % (header, pattern))
         missing += ["%s: %s" % (header, word) for word in dict.fromkeys(promised)
                     if not re.search(r"(?<!\w)%s(?!\w)" % re.escape(word), text)]
     return missing
 
 
 def missing_texts(source, text):
-    """reports.md: each kind in the words of its line."""
+    """The kinds of report whose text is not in reports.md."""
     lines = re.findall(r"\[(HF_REPORT_\w+)\] = \"(.*?)\"", read(os.path.join(source, "src", "report", "report.c")))
     if not lines:
-        raise Failed("src/report/report.c: no texts are found")
+        raise Failed("src/report/report.c: no texts")
     return [kind for kind, words in lines if "| `%s` | %s |" % (kind, words) not in text]
 
 
 def slug(heading):
-    """As GitHub makes it."""
+    """The fragment that GitHub gives a heading."""
     heading = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading.strip()).replace("`", "").lower()
     return re.sub(r"[^\w\- ]", "", heading).replace(" ", "-")
 
@@ -329,7 +329,7 @@ def load_render(source):
 
 
 def must_fail(function, *arguments):
-    """A check that finds something: a list, or Failed."""
+    """The check must find something: return a list that is not empty, or raise Failed."""
     try:
         if function(*arguments):
             return
@@ -339,7 +339,7 @@ def must_fail(function, *arguments):
 
 
 def mutants(tools, texts, known, render):
-    """[(name, function)]: a flaw, and the check that must find it."""
+    """[(name, function)]: each checks a text with one flaw, which must be found."""
     def altered(guide, old, now):
         if old not in texts[guide]:
             raise Failed("%s has no %s" % (guide, old))
@@ -364,7 +364,7 @@ def mutants(tools, texts, known, render):
         "a program that fails": program,
         "a fragment that does not compile": fragment,
         "another output": output,
-        "a quotation of what is not there":
+        "a quotation that is not in its file":
             lambda: code_checks(tools, "mutant.md", "```c quote=examples/must.h\nint x;\n```\n")[0][1](),
         "a block without a mark": lambda: code_checks(tools, "mutant.md", "```c\nint x;\n```\n"),
         "an operation that does not exist": lambda: unknown_names("`hf_mutex_lock_forever()`", known),
@@ -416,12 +416,12 @@ def main():
         checks = [(name, check) for name, check in checks
                   if any(pattern in name for pattern in args.pattern)]
 
-    said = Checks()
+    results = Checks()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(lambda item: said.attempt(*item), checks))
+        list(pool.map(lambda item: results.attempt(*item), checks))
     if not shutil.which("dot"):
-        said.skip("guide.drawn_again", "no Graphviz; the drawings were judged by their hashes")
-    return said.end()
+        results.skip("guide.drawn_again", "no Graphviz; only the hashes of the drawings were checked")
+    return results.end()
 
 
 if __name__ == "__main__":

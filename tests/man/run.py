@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The manual page of a program lists exactly the options of its --help.
+"""Check that the manual page of a program lists exactly the options of its --help.
 
 usage: run.py PAGE PROGRAM [--also ARGUMENTS]...
 
---also: what else prints help, such as "simulate --help". Of hf-lab the tables of `list` count, too. Options of
-libfuse differ from version to version: the page has none that this one lacks.
+--also: other arguments that print help, such as "simulate --help". For hf-lab the tables that `list` prints count
+as well. libfuse's options differ between versions: the page may lack some, but may have none that this version lacks.
 """
 import argparse
 import os
@@ -28,15 +28,15 @@ def main():
     parser.add_argument("--also", action="append", default=[])
     args = parser.parse_args()
 
-    def said(*words):
+    def output(*words):
         return subprocess.run([args.program, *words], check=False, text=True, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT).stdout
 
     with open(args.page, encoding="utf-8") as file:
         page = re.sub(r"\bFl Fl (?=\w)", "--", file.read())
-    help_text = said("--help")
+    help_text = output("--help")
     ours, _, of_fuse = help_text.partition("FUSE options:")
-    ours += "".join(said(*words.split()) for words in args.also)
+    ours += "".join(output(*words.split()) for words in args.also)
     checks, page_name, bad, missing = Checks(), os.path.basename(args.page), [], []
 
     in_page = set(re.findall(OPTION, page))
@@ -46,28 +46,28 @@ def main():
     more = {"-o " + name for name in re.findall(r"-o ([a-z_]{2,})", of_fuse)} | \
         set(re.findall(OPTION, of_fuse))
     if os.path.basename(args.program) == "hf-lab":
-        lines = said("list").splitlines()
+        lines = output("list").splitlines()
         names |= {"table " + line.split()[0] for line in lines if not line.startswith("missing ")}
         missing = [line for line in lines if re.match(r"missing .*(table|hf-lab)", line)]
         tables = page.partition(".Ss Tables")[2].partition(".Sh ")[0]
         page_names |= {"table " + name for name in re.findall(r"^\.It Cm (\w+)$", tables, re.MULTILINE)}
     if len(in_help | names) < 4:
-        bad.append("--help says next to nothing: %s" % help_text)
+        bad.append("--help prints too little: %s" % help_text)
     for name in sorted((in_help | names) - (in_page | page_names)):
         bad.append("--help has %s, and the page does not" % name)
     for line in missing:
-        checks.skip("man hf-lab, what the page has beyond --help", line)
+        checks.skip("man hf-lab: options that the page has and --help lacks", line)
     for name in sorted((in_page | page_names) - (in_help | names | more)) if not missing else []:
         bad.append("the page has %s, and --help does not" % name)
 
-    # Macros that are misspelt, and the like.
+    # man warns of misspelt macros.
     if shutil.which("man"):
         warned = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", args.page],
                                 check=False, text=True, stdout=subprocess.DEVNULL,
                                 stderr=subprocess.PIPE, env=dict(os.environ, LC_ALL="C.UTF-8")).stderr
         bad += warned.splitlines()
     else:
-        checks.skip("man " + page_name, "man is not here, which warns of misspelt macros")
+        checks.skip("man " + page_name, "no man, which warns of misspelt macros")
     checks.wrong(page_name, "\n".join(bad))
     return checks.end()
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Build the library and the battery with musl, as docs/packages.md says and without the kernel's headers, and run it.
+"""Build the library and the battery with musl (docs/packages.md), without the kernel's headers, and run them.
 
     run.py --source-dir DIR --work-dir DIR
 
-Exits with 77 where musl-gcc is not here.
+Exits with 77 if there is no musl-gcc.
 """
 import os
 import shutil
@@ -18,7 +18,7 @@ from checks import Checks, arguments, run, sources  # noqa: E402
 def main():
     args = arguments(__doc__, "source-dir", "work-dir")
     if not shutil.which("musl-gcc"):
-        print("SKIPPED musl: musl-gcc is not here (Debian: musl-tools)")
+        print("SKIPPED musl: no musl-gcc (Debian: musl-tools)")
         return 77
     os.makedirs(args.work_dir, exist_ok=True)
     library, battery = sources(args.source_dir, "src"), sources(args.source_dir, "tests", "battery")

@@ -97,7 +97,8 @@ void go_round(place<M> *p, stress::random *random, uint32_t threads, uint32_t n,
 		p->mutex.lock();
 		uint32_t round = p->round;
 
-		stress::check(round == i, "cond", "in round %u one was in round %u", round, i);
+		stress::check(round == i, "cond", "the round is %u, a thread's own is %u", round,
+			      i);
 		if (++p->arrived == threads) {
 			p->arrived = 0;
 			p->round++;
@@ -140,14 +141,14 @@ void check_room(room<M> *w, const char *what, uint32_t processes, uint32_t n)
 	for (place<M> &p : w->places) {
 		stress::same(p.put, "put", items, "in all", what);
 		stress::same(p.got, "got", items, "in all", what);
-		stress::check(p.items == 0, "cond", "%s: %u are left", what, p.items);
-		stress::check(p.sum == items * (n + 1) / 2, "cond", "%s: other items came out",
-			      what);
+		stress::check(p.items == 0, "cond", "%s: %u items are left", what, p.items);
+		stress::check(p.sum == items * (n + 1) / 2, "cond",
+			      "%s: the sum of the items is wrong", what);
 		stress::check(p.round == n / 4 && p.arrived == 0, "cond", "%s: %u rounds", what,
 			      p.round);
 		stress::check(!p.mutex.is_locked() && M::nobody(&p.not_full) &&
 				      M::nobody(&p.not_empty) && M::nobody(&p.round_over),
-			      "cond", "%s: somebody waits at the end", what);
+			      "cond", "%s: a thread waits at the end", what);
 		done += p.put + p.got + p.round;
 	}
 	stress::did("cond", what, done);
@@ -166,7 +167,7 @@ void in_processes(const char *what, uint32_t n, bool time_outs)
 	void *memory = mmap(NULL, sizeof(room<shared>), PROT_READ | PROT_WRITE,
 			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
-	if (!stress::check(memory != MAP_FAILED, "cond", "no memory"))
+	if (!stress::check(memory != MAP_FAILED, "cond", "mmap failed"))
 		return;
 	room<shared> *w = ::new (memory) room<shared>();
 	pid_t child = fork();
@@ -176,7 +177,7 @@ void in_processes(const char *what, uint32_t n, bool time_outs)
 		work(w, 100, PROCESSES, n, time_outs);
 		_exit(stress::failures > 0);
 	}
-	if (!stress::check(child > 0, "cond", "no process"))
+	if (!stress::check(child > 0, "cond", "fork failed"))
 		return;
 	work(w, 0, PROCESSES, n, time_outs);
 	int status = -1;
@@ -187,7 +188,7 @@ void in_processes(const char *what, uint32_t n, bool time_outs)
 	(void)munmap(memory, sizeof(*w));
 }
 
-/* ---- a turn goes to and fro ------------------------------------------------------------------ */
+/* ---- ping-pong ------------------------------------------------------------------------------- */
 
 /*
  * Two threads take turns. One of them always waits for the other, so no later signal can hide a
@@ -219,7 +220,7 @@ void play(table<M> *t, uint32_t me, uint32_t n)
 
 /* Both threads are in this process; the shared type must work here too. */
 template <class M>
-void to_and_fro(const char *what, uint32_t n)
+void ping_pong(const char *what, uint32_t n)
 {
 	table<M> tables[PLACES];
 	uint64_t done = 0;
@@ -244,7 +245,7 @@ struct counted {
 	own::cond cond{};
 	int64_t waiting = 0;            /* without a time-out */
 	int64_t open = 0;               /* signals whose wait has not returned yet */
-	uint64_t signals = 0, late = 0; /* late: time-outs */
+	uint64_t signals = 0, late = 0; /* late: timed-out waits */
 	bool stop = false;
 };
 
@@ -265,7 +266,7 @@ void wait_counted(counted *c, stress::random *random, bool time_outs)
 			break;
 		c->open -= signalled;
 		c->late += !signalled;
-		stress::check(c->open >= 0, "cond", "a wait was ended by no signal");
+		stress::check(c->open >= 0, "cond", "a wait ended without a signal");
 	}
 	c->mutex.unlock();
 }
@@ -304,7 +305,7 @@ void each_signal(uint64_t n)
 	for (counted &c : all) {
 		stress::check(c.open == 0 && c.waiting == 0 && !c.mutex.is_locked() &&
 				      own::nobody(&c.cond),
-			      "cond", "somebody waits at the end");
+			      "cond", "a thread waits at the end");
 		signals += c.signals;
 		late += c.late;
 	}
@@ -320,8 +321,8 @@ int main(int argc, char **argv)
 	stress::begin();
 	in_threads("private", 4000 / stress::SHARE * times, false);
 	in_threads("private, time-outs", 4000 / stress::SHARE * times, true);
-	to_and_fro<own>("private, to and fro", 10000 / stress::SHARE * times);
-	to_and_fro<shared>("shared, to and fro", 10000 / stress::SHARE * times);
+	ping_pong<own>("private, ping-pong", 10000 / stress::SHARE * times);
+	ping_pong<shared>("shared, ping-pong", 10000 / stress::SHARE * times);
 	each_signal(20000 / stress::SHARE * times);
 	in_processes("shared", 1000 / stress::SHARE * times, false);
 	in_processes("shared, time-outs", 1000 / stress::SHARE * times, true);

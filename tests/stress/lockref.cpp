@@ -27,8 +27,8 @@ const int MILLISECONDS = 500; /* each of them */
 const char *const WHO = STRESS_LOCKREF_NAME;
 
 /*
- * Drops a reference by put_return where that can be done, else by put_or_lock. True = it was the
- * last: the count is at most 1, and the lock is held.
+ * Drops a reference by put_return if it succeeds, else by put_or_lock. True = it was the last: the
+ * count is at most 1, and the lock is held.
  */
 bool drop(hf_lockref_t *l, bool try_return)
 {
@@ -122,7 +122,7 @@ struct worker {
 		int32_t count = hf_lockref_read(&object->l);
 
 		stress::check(count == 0 || count == 1, WHO,
-			      "lives: it is the last, and the count is %d", count);
+			      "lives: the last put found a count of %d", count);
 		if (count == 1 && random.below(4) == 0) {
 			hf_lockref_set_count(&object->l, 0); /* may be found again */
 		} else {
@@ -155,7 +155,7 @@ struct worker {
 		if (random.below(2)) {
 			hf_lockref_lock(&object->l);
 			stress::check(object->life == life, WHO,
-				      "lives: reborn while there was a reference");
+				      "lives: revived while there was a reference");
 			object->visits++;
 			n[VISITS]++;
 			hf_lockref_unlock(&object->l);
@@ -179,7 +179,7 @@ void lives()
 
 		stress::check(count == 0 || count == HF_LOCKREF_DEAD, WHO,
 			      "lives: the count ends as %d", count);
-		stress::check(hf_lockref_trylock(&object.l), WHO, "lives: locked by nobody");
+		stress::check(hf_lockref_trylock(&object.l), WHO, "lives: locked at the end");
 		visited += object.visits;
 		lived += object.life - 1 + hf_lockref_is_dead(&object.l);
 	}

@@ -4,7 +4,7 @@
  * drops the last reference, given another identity and revived under the lock. While a thread has a
  * reference it does not see the identity change; each death is one thread's; no reference is lost.
  *
- * Some threads hold the lock for long, and the others go on meanwhile.
+ * Some threads are descheduled with the lock held; the others must still make progress.
  */
 #include "stress.h"
 
@@ -38,13 +38,13 @@ struct worker {
 		n[OPERATIONS]++;
 		if (!hf_lockref_waitfree_get_not_dead_acquire(&o->l)) {
 			n[REFUSED]++;
-			sched_yield(); /* its killer may want this processor */
+			sched_yield(); /* lets the thread that kills it run */
 			return;
 		}
 		n[GETS]++;
 		uint64_t identity = o->identity;
 
-		stress::check(o->twice == 2 * identity, WHO, "half of an identity");
+		stress::check(o->twice == 2 * identity, WHO, "a torn identity");
 		if (random.below(2)) {
 			hf_lockref_waitfree_get(&o->l);
 			n[GETS]++;
@@ -76,7 +76,7 @@ struct worker {
 			int32_t left = hf_lockref_waitfree_put_return(&o->l);
 
 			stress::check(left >= 0, WHO, "put_return: %d", left);
-			return; /* with none left somebody else may reap it */
+			return; /* at 0 another thread may kill it */
 		}
 		if (hf_lockref_waitfree_put_or_lock(&o->l))
 			return;
@@ -86,7 +86,7 @@ struct worker {
 			n[DEATHS]++;
 			o->identity++;
 			if (random.below(256) == 0)
-				sched_yield(); /* half of an identity, and dead: for others to find */
+				sched_yield(); /* others find it dead, with a torn identity */
 			o->twice = 2 * o->identity;
 			stress::check(hf_lockref_waitfree_revive(&o->l, 0), WHO, "not revived");
 		}
@@ -108,7 +108,7 @@ int main()
 	for (object &o : objects) {
 		stress::check(hf_lockref_waitfree_read(&o.l) == 0, WHO, "the count ends as %d",
 			      hf_lockref_waitfree_read(&o.l));
-		stress::check(hf_lockref_waitfree_trylock(&o.l), WHO, "locked by nobody");
+		stress::check(hf_lockref_waitfree_trylock(&o.l), WHO, "locked at the end");
 		visited += o.visits;
 		lives += o.identity - 1;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mutex - no wake-up is lost: parking by itself, and the mutex, with random delays and signals.
+ * mutex - no wake-up is lost: parking alone, and the mutex, with random delays and signals.
  *
  * A lost wakeup shows only if nothing else wakes the thread afterwards. The test therefore runs in
  * short rounds; every thread must finish its round, and one that stays parked is killed by the
@@ -8,7 +8,7 @@
  * and so hides a lost wakeup: each part runs with and without signals. mutex_parks.cpp is the same
  * with a mutex that parks as soon as it can.
  *
- *   stress_mutex [TIMES]   so many times longer than in the tests
+ *   stress_mutex [TIMES]   runs TIMES times longer
  */
 #include "stress.h"
 
@@ -163,8 +163,9 @@ void pass_around(enum hf_env_scope scope, const char *what, bool with_signals, i
 		n[UNPARKS] = turn;
 		sum.add(n);
 	});
-	stress::did("park", what, sum[UNPARKS] + sum[PARKS],
-		    { { "parks", sum[PARKS] }, { "of them too late to sleep", sum[NOT_ASLEEP] } });
+	stress::did(
+		"park", what, sum[UNPARKS] + sum[PARKS],
+		{ { "parks", sum[PARKS] }, { "of them found the word changed", sum[NOT_ASLEEP] } });
 	stress::check(sum[WOKEN] <= sum[PARKS], "park", "more were woken than slept");
 	stress::check(sum[WOKEN] > 0, "park", "nobody was woken");
 }
@@ -271,6 +272,6 @@ int main(int argc, char **argv)
 	rounds<unit::own>("private, signals", true, 5, 150 * times);
 	rounds<unit::shared>("shared, signals", true, 4, 150 * times);
 	std::printf("interrupted %" PRIu64 " times\n", interrupted.load());
-	stress::check(interrupted > 0, NAME, "no signal came");
+	stress::check(interrupted > 0, NAME, "no thread was interrupted");
 	return stress::result();
 }

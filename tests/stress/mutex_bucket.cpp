@@ -25,7 +25,7 @@ struct counted {
 	uint64_t count = 0;
 };
 
-/* The addresses in a large array that fall into its first one's bucket. */
+/* The mutexes of a large array that share the bucket of its first one. */
 std::vector<counted> choose(std::vector<hf_mutex_t> *all)
 {
 	std::vector<counted> chosen;

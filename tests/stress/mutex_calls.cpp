@@ -25,7 +25,7 @@ static bool count_barrier();
 #define hf_env_barrier_all count_barrier
 #include "../../src/mutex/mutex.c"
 
-/* Long enough for any signal, or none. */
+/* How long a waiter spins: 0, or until any signal has come. */
 static uint32_t cond_spin_ns;
 #define HF_COND_SPIN_NS cond_spin_ns
 #include "../../src/cond/cond.c"
@@ -52,7 +52,7 @@ static bool count_barrier()
 	return true;
 }
 
-/* It reads as many arguments as any call has: AddressSanitizer would report those that are not there. */
+/* Reads six arguments, the most of any call; AddressSanitizer would report those that the caller lacks. */
 extern "C" __attribute__((no_sanitize("address"))) long syscall(long number, ...) noexcept
 {
 	static const auto next = reinterpret_cast<long (*)(long, ...)>(dlsym(RTLD_NEXT, "syscall"));
@@ -118,7 +118,7 @@ void signal_one()
 	hf_cond_signal(&cond);
 }
 
-/* In a round `before` is called, then so many threads park in `wait`, then `after` is called. */
+/* A round: before(), then the threads park in wait() one by one, then after(). */
 const struct script {
 	const char *name;
 	int waiters;
@@ -127,7 +127,7 @@ const struct script {
 	uint32_t spin_ns;
 } scripts[] = {
 	{ "alone", 0, hold, nothing, let_go, { 0, 0, 0, 0 }, 0 },
-	/* Twice a change of the mask: to queue, to park, to wake, to leave the queue. */
+	/* The signal mask changes twice each to queue, to park, to wake, and to leave the queue. */
 	{ "one waiter", 1, hold, lock_once, let_go, { 1, 1, 1, 8 }, 0 },
 	/* To queue, 4 times; to park as the first; to wake, 4 times; to leave, 4 times. */
 	{ "four waiters", 4, hold, lock_once, let_go, { 4, 4, 1, 26 }, 0 },

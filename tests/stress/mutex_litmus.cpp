@@ -27,7 +27,7 @@ namespace
 struct alignas(128) line {
 	std::atomic<uint32_t> value{ 0 };
 
-	/* At once, if both threads run; on one processor with its help. */
+	/* Spins; yields after a while, because the machine may have one processor. */
 	uint32_t wait(uint32_t round) const
 	{
 		uint32_t now;

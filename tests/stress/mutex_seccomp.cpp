@@ -50,7 +50,7 @@ bool is_forbidden(int error)
 	return syscall(SYS_membarrier, 0, 0, 0) == -1 && errno == error;
 }
 
-/* Locks so often, and holds it now and then so long that others park. */
+/* Locks EACH times, and holds the mutex now and then for so long that others park. */
 void work(hf_mutex_t *mutex, uint64_t *count, int seed, std::atomic<int> *steps)
 {
 	stress::random random(seed);
@@ -87,7 +87,7 @@ void lose_wakeup()
 	waiter.join();
 }
 
-/* What the child does; its exit status. */
+/* The child; returns its exit status. */
 int enter_sandbox(int error)
 {
 	hf_mutex_t held = HF_MUTEX_INIT, busy = HF_MUTEX_INIT, door = HF_MUTEX_INIT;
@@ -123,17 +123,17 @@ int enter_sandbox(int error)
 			work(&busy, &busy_count, me, &steps);
 		}
 		stress::check(!entered || is_forbidden(error), "mutex_seccomp",
-			      "membarrier() is there still");
+			      "membarrier() is not forbidden");
 	});
 	if (!entered)
 		return SKIPPED;
-	stress::check(!hf_env_barrier_all(), "mutex_seccomp", "there seems to be a barrier");
+	stress::check(!hf_env_barrier_all(), "mutex_seccomp", "hf_env_barrier_all() returns true");
 	for (int i = 0; i < 10; i++)
 		lose_wakeup();
 	stress::check(held_count == PARKED * EACH && busy_count == WORKERS * EACH, "mutex_seccomp",
 		      "counts %llu and %llu", static_cast<unsigned long long>(held_count),
 		      static_cast<unsigned long long>(busy_count));
-	stress::check(unit::table_is_empty(), "mutex_seccomp", "somebody waits at the end");
+	stress::check(unit::table_is_empty(), "mutex_seccomp", "a thread waits at the end");
 	stress::did("mutex_seccomp", error == EPERM ? "EPERM" : "ENOSYS", held_count + busy_count);
 	return stress::result();
 }
@@ -150,11 +150,11 @@ int main()
 		if (child == 0)
 			_exit(enter_sandbox(error));
 		if (child < 0 || waitpid(child, &status, 0) != child) {
-			std::printf("there is no process to be had\n");
+			std::printf("fork failed\n");
 			return 1;
 		}
 		if (WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED) {
-			std::printf("skipped: no seccomp filter can be set here\n");
+			std::printf("skipped: no seccomp filter can be set\n");
 			return SKIPPED;
 		}
 		stress::check(status == 0, "mutex_seccomp", "error %d: the child's status is %#x",
@@ -167,7 +167,7 @@ int main()
 
 int main()
 {
-	std::printf("skipped: this system knows no seccomp filter, or no membarrier\n");
+	std::printf("skipped: this system has no seccomp filters or no membarrier()\n");
 	return 77;
 }
 

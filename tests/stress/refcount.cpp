@@ -5,7 +5,7 @@
  *   last        objects on the heap; each thread writes its own part of each, and drops it. The one
  *               that drops the last reference sees all of the parts, and frees.
  *   pool        objects whose memory is used again; taken by inc_not_zero_acquire, published by
- *               set_release. Their data changes only between two lives.
+ *               set_release. Their data changes only between two lives of an object.
  *   saturated   all operations at once, past the maximum: the count ends saturated, nothing is freed.
  *
  * The data has no atomics and no locks: ThreadSanitizer sees what the count orders.
@@ -22,7 +22,7 @@ const int MILLISECONDS = 400; /* each of them */
 
 const char *const WHO = "refcount";
 
-/* Drops a reference, by one of the operations that can. True = it was the last. */
+/* Drops a reference by one of three operations. True = it was the last. */
 bool drop(hf_refcount_t *r, uint32_t way)
 {
 	switch (way % 3) {
@@ -70,10 +70,11 @@ struct HF_ALIGNED(128) pool_object {
 /* Nobody has a reference: begin the next life, whose first reference is the table's. */
 void give_life(pool_object *object)
 {
-	stress::check(hf_refcount_read(&object->refs) == 0, WHO, "pool: reborn while alive");
+	stress::check(hf_refcount_read(&object->refs) == 0, WHO, "pool: revived while alive");
 	stress::check(object->in_table == 0, WHO, "pool: dead, but in the table");
 	for (uint64_t &mark : object->marks) {
-		stress::check(mark == 0 || mark == object->life, WHO, "pool: a mark is old");
+		stress::check(mark == 0 || mark == object->life, WHO,
+			      "pool: a mark of an earlier life");
 		mark = 0;
 	}
 	object->not_life = 0;
@@ -103,7 +104,7 @@ void pool()
 			return;
 		}
 		n[GETS] += two ? 2 : 1;
-		stress::same(object->life, "is this life", ~object->not_life, "is it there", WHO);
+		stress::same(object->life, "life", ~object->not_life, "its copy", WHO);
 		object->marks[me] = object->life;
 		if (two) {
 			hf_refcount_dec(&object->refs);
@@ -117,7 +118,7 @@ void pool()
 			n[PUTS] += 3;
 		}
 		if (random.below(8) == 0 && object->in_table.exchange(0)) {
-			hf_refcount_dec(&object->refs); /* the table's; we have ours */
+			hf_refcount_dec(&object->refs); /* the table's; this thread has its own */
 			n[PUTS]++;
 		}
 		n[PUTS]++;

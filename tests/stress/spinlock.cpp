@@ -26,9 +26,9 @@ struct counters {
 template <class Lock>
 void under_lock(counters *c, int me, const char *who)
 {
-	stress::check(c->owner == -1, who, "thread %d is inside too", c->owner);
+	stress::check(c->owner == -1, who, "thread %d holds it, too", c->owner);
 	c->owner = me;
-	stress::same(c->twice, "is twice", 2 * c->count, "twice", who);
+	stress::same(c->twice, "counted in twos", 2 * c->count, "expected", who);
 	c->count++;
 	c->line[c->count % sizeof(c->line)]++; /* moves between cache lines */
 	c->twice += 2;
@@ -77,7 +77,7 @@ void run(const char *who, int threads)
 	stress::same(shared.by_outer.count, "counted", n[OUTER], "done", who);
 	stress::same(shared.by_inner.count, "counted inside", n[INNER], "done", who);
 	stress::check(!shared.outer.is_locked() && !shared.inner.is_locked(), who,
-		      "locked by nobody");
+		      "locked at the end");
 	std::snprintf(what, sizeof(what), "%d threads", threads);
 	stress::did(who, what, n[OUTER] + n[INNER], { { "of trylock failed", n[FAILED] } });
 }
@@ -89,7 +89,7 @@ void all(const char *who)
 		run<Lock>(who, threads);
 }
 
-/* What hf_spinlock_t is where processors are owned. */
+/* hf_spinlock_t in kernels and on bare metal. */
 struct queued {
 	hf_spinlock_queued_t raw = HF_SPINLOCK_QUEUED_INIT;
 

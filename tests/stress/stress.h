@@ -4,8 +4,8 @@
 /*
  * stress - what the stress tests share.
  *
- * All tests are bounded by time, not by operations: under an emulator or a sanitizer, or on a busy
- * machine, they do less. Each prints and checks the number of operations; 0 is a failure.
+ * Most tests are bounded by time: under an emulator or a sanitizer, or on a busy machine, they do less.
+ * Each prints and checks the number of operations; 0 is a failure.
  */
 #include <array>
 #include <atomic>
@@ -24,7 +24,7 @@
 #include "holdfast/report.h"
 
 #if defined(__clang__)
-/* Locks are taken through macros and pointers here, and misused on purpose: it could not follow. */
+/* The tests lock through macros and pointers: the analysis can't follow. */
 #pragma clang diagnostic ignored "-Wthread-safety-analysis"
 #endif
 
@@ -54,7 +54,7 @@ __attribute__((format(printf, 3, 4))) inline bool check(bool ok, const char *whe
 }
 
 #ifdef HF_EMULATED
-const int SHARE = 2; /* it shows no order that the host wouldn't: less to wait for */
+const int SHARE = 2; /* an emulator shows no other reordering than the host: run half as long */
 #else
 const int SHARE = 1;
 #endif
@@ -128,11 +128,11 @@ private:
 	uint32_t state_;
 };
 
-/* What the threads have counted, by the index that a test gives each kind. */
+/* Counts of a thread; each test has its own indices. */
 template <size_t N>
 using counts = std::array<uint64_t, N>;
 
-/* The sum of those of all threads. */
+/* The sums over all threads. */
 template <size_t N>
 class totals {
 public:
@@ -151,7 +151,7 @@ private:
 	counts<N> sum_{};
 };
 
-/* Each of so many threads calls f(its number, its random numbers, its counts) until the time is over. */
+/* Each thread calls f(its number, its random numbers, its counts) until the time is over. Returns the sums. */
 template <size_t N, class F>
 counts<N> run_for(int threads, int milliseconds, F f)
 {
@@ -176,7 +176,7 @@ inline void same(uint64_t a, const char *of_a, uint64_t b, const char *of_b, con
 	check(a == b, where, "%" PRIu64 " %s, %" PRIu64 " %s", a, of_a, b, of_b);
 }
 
-/* One line of what was done. Nothing done is a failure. */
+/* Prints one line of what was done; fails if that is nothing. */
 inline void did(const char *who, const char *what, uint64_t operations,
 		std::initializer_list<std::pair<const char *, uint64_t>> more = {})
 {
@@ -239,7 +239,7 @@ void last(const char *who, int threads, int milliseconds)
 				if (!object->drop(random))
 					continue;
 				for (uint64_t part : object->parts)
-					check(part == round, who, "last: a part is old");
+					check(part == round, who, "last: a stale part");
 				object->end();
 				delete object;
 				freed++;

@@ -50,11 +50,11 @@ TYPED_TEST(Cond, TimesOut)
 	uint64_t start = hf_env_deadline(0);
 
 	while (this->k.wait_timeout(&this->k.c, 20 * MS))
-		start = hf_env_deadline(0); /* woken for no reason */
+		start = hf_env_deadline(0); /* a spurious wake-up */
 	EXPECT_GE(hf_env_deadline(0) - start, 20 * MS);
 	while (this->k.wait_until(&this->k.c, hf_env_deadline(MS)))
 		;
-	while (this->k.wait_until(&this->k.c, 0)) /* it has come already */
+	while (this->k.wait_until(&this->k.c, 0)) /* a deadline in the past */
 		;
 	EXPECT_FALSE(this->k.try_lock());
 	this->k.unlock();
@@ -218,7 +218,11 @@ TEST(CondFork, ChildStartsWithoutWaiters)
 	});
 
 	unit::wait_until([&] { return unit::waiters(&k.c) == 1; });
-	k.lock(); /* a waiter is counted before it releases the mutex: it would be held for ever */
+	/*
+	 * A waiter is counted before it releases the mutex: a fork in between would leave the
+	 * child's mutex locked by a thread that the child does not have.
+	 */
+	k.lock();
 	EXPECT_EQ(unit::in_child([&] {
 			  k.unlock();
 			  k.signal(&k.c);

@@ -25,7 +25,7 @@ struct Earlier {
 	}
 } earlier;
 
-/* Behind it, so that their constructors would run after its. */
+/* Defined behind it: constructors that are not constexpr would run after its. */
 hf::spinlock early_spinlock;
 hf::spinlock_ticket early_ticket;
 hf::mutex early_mutex;
@@ -39,7 +39,7 @@ void held_until_released(Lock &lock)
 	EXPECT_FALSE(lock.is_locked());
 	EXPECT_TRUE(lock.try_lock());
 	lock.unlock();
-	lock.lock(); /* as it was, for the next repetition */
+	lock.lock(); /* for the next repetition of the test */
 }
 
 TEST(Early, LocksThatAreHeld)

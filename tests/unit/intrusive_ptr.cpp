@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* intrusive_ptr - who owns a reference, after each operation; which type frees; hooks of other types. */
+/* intrusive_ptr - which pointer owns a reference after each operation; deleters; hooks of other types. */
 #include "unit.h"
 
 #include <algorithm>
@@ -129,7 +129,7 @@ TEST(IntrusivePtr, AdoptTakesOverAndRetainAdds)
 	EXPECT_FALSE(page_ptr(static_cast<page *>(nullptr), hf::retain_not_zero));
 }
 
-/* What the deleter leaves is memory whose count is 0. */
+/* This deleter keeps the object, with a count of 0. */
 struct keep {
 	template <class T>
 	void operator()(T *object) const noexcept
@@ -306,7 +306,7 @@ TEST(IntrusivePtr, HooksOfAnotherType)
 	EXPECT_EQ(thing.freed, 1);
 }
 
-/* A class may have pointers to itself, and to one that is declared only. */
+/* A class may have pointers to itself and to an incomplete type. */
 struct node : hf::refcounted<node> {
 	hf::intrusive_ptr<node> next;
 	hf::intrusive_ptr<struct later> later;

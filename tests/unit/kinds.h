@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_TESTS_KINDS_H
 #define HF_TESTS_KINDS_H
-/* kinds - the mutex and the condition variable of one process, and those of several, by one set of names. */
+/* kinds - the private and the process-shared mutex and condition variable by one set of names. */
 #include "holdfast/cond.h"
 
 namespace unit
@@ -40,7 +40,7 @@ struct shared {
 	bool wait_until(cond *at, uint64_t end) { return hf_cond_shared_wait_until(at, &m, end); }
 	static void signal(cond *at) { hf_cond_shared_signal(at); }
 	void broadcast(cond *at) { hf_cond_shared_broadcast(at, &m); }
-	static bool nobody(const cond *) { return true; } /* it does not count them */
+	static bool nobody(const cond *) { return true; } /* waiters are not counted */
 };
 
 } // namespace unit

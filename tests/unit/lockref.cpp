@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lockref - while another thread holds its lock. With many threads at once: stress/lockref.cpp. */
+/* lockref - operations while another thread holds the lock. Many threads: stress/lockref.cpp. */
 #include "unit.h"
 
 #include <ctime>

@@ -38,7 +38,7 @@ TEST(LockrefClass, IsLockable)
 	EXPECT_TRUE(reports.one(HF_REPORT_LOCKREF_UNLOCKED, l.native_handle()));
 }
 
-/* Rests when it is unused, or dies if it is to be forgotten. */
+/* The last put leaves a count of 0, or a dead object if `forget` is set. */
 struct entry : hf::lockref_counted<entry> {
 	explicit entry(int32_t count = 1) : lockref_counted(count) {}
 	void last_put() noexcept
@@ -74,7 +74,7 @@ TEST(LockrefCounted, TheLastPutHoldsTheLock)
 	EXPECT_TRUE(e.locked_then);
 	EXPECT_EQ(e.read(), 0);
 
-	EXPECT_FALSE(entry_ptr(&e, hf::retain_not_zero)); /* it rests */
+	EXPECT_FALSE(entry_ptr(&e, hf::retain_not_zero)); /* the count is 0 */
 	EXPECT_EQ(e.last_puts, 1);
 	entry_ptr again(&e, hf::retain_not_dead);
 	ASSERT_TRUE(again);
@@ -89,7 +89,7 @@ TEST(LockrefCounted, TheLastPutHoldsTheLock)
 	EXPECT_EQ(reports.total(), 0u);
 }
 
-/* Without a last_put of its own: it rests with 0, and its lock is free. */
+/* Without its own last_put(): the last put leaves a count of 0 and a free lock. */
 struct plain : hf::lockref_counted<plain> {};
 
 TEST(LockrefCounted, RestsByDefault)
@@ -102,7 +102,7 @@ TEST(LockrefCounted, RestsByDefault)
 	object.unlock();
 }
 
-/* An object that ends: found under a lock, which the last put takes to remove it. */
+/* An object that its last put deletes. */
 struct owned : hf::lockref_counted<owned> {
 	explicit owned(int *gone) : gone(gone) {}
 	~owned() { ++*gone; }

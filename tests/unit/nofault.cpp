@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// nofault: strings, the last fault, choosing, calibration, spans; going on after a fault, hostile lengths, words that
-// are not torn. (Single words: the battery; every size and every place of a fault: the sweeps.)
+// nofault: strings, hf_nofault_last(), selection, calibration, spans, resuming after a fault, hostile lengths, untorn
+// words. The battery tests single words, the sweeps every size and every position of a fault.
 #include "unit.h"
 
 #include <array>
@@ -29,7 +29,7 @@ static_assert(sizeof(hf_iovec) == sizeof(iovec) &&
 		      offsetof(hf_iovec, len) == offsetof(iovec, iov_len),
 	      "a pointer to one may be cast to the other");
 
-// A good page, one that is not, and a good one behind it.
+// Three pages; only the middle one, from `edge` on, is inaccessible.
 struct Edge {
 	explicit Edge(int protection = PROT_NONE)
 	{
@@ -108,7 +108,7 @@ TEST_F(NoFault, StringsOfEachLengthAndAlignment)
 			ASSERT_EQ(hf_strncpy_nofault(dst.data(), src, 60), long(length));
 			ASSERT_STREQ(dst.data(), std::string(length, 'x').c_str());
 			ASSERT_EQ(dst[length + 1], '#');
-			// No room for the end, or for one byte more.
+			// No room for the terminator; then just enough.
 			ASSERT_EQ(hf_strncpy_nofault(dst.data(), src, length), long(length));
 			ASSERT_EQ(hf_strncpy_nofault(dst.data(), src, length + 1), long(length));
 		}
@@ -134,7 +134,7 @@ TEST_F(NoFault, AStringThatFaultsIsCopiedUpToTheFault)
 	}
 }
 
-/* Each is chosen if the processor can run it, and works; another name changes nothing. */
+/* Each implementation can be selected where the processor has it, and works; an unknown name changes nothing. */
 template <class Implementation, class Choose, class Chosen, class Operate>
 void choose_each(const Implementation *all, size_t count, Choose choose, Chosen chosen,
 		 Operate operate, char result)
@@ -188,7 +188,7 @@ TEST_F(NoFault, ChoosingByName)
 #endif
 }
 
-// What an implementation leaves in registers must not reach the code around its call.
+// An implementation may not clobber registers that the code around its call uses.
 TEST_F(NoFault, FormsInALoopOfArithmetic)
 {
 	Edge e;
@@ -339,7 +339,7 @@ TEST_F(NoFault, ALengthThatWrapsAroundTouchesNothingElse)
 
 			bool wraps = size > -reinterpret_cast<uintptr_t>(dst);
 			if (down && !wraps)
-				continue; // its last byte is one of the system's
+				continue; // its last byte is the kernel's
 			ASSERT_EQ(hf_move_is_down(dst, src, size), down);
 			ASSERT_EQ(size - hf_move_nofault(dst, src, size), done) << distance;
 			ASSERT_EQ(std::string(dst, done), before.substr(page - 100, done));
@@ -365,7 +365,7 @@ TEST_F(NoFault, ALengthThatWrapsAroundTouchesNothingElse)
 		memcpy(p.start, before.data(), page);
 		ASSERT_EQ(size - hf_copy_nofault_words(p.edge - 104, p.edge - 96, size), 12u);
 		memcpy(p.start, before.data(), page);
-		// A list whose bytes can't be counted: as readv().
+		// The sum of the lengths overflows: EINVAL, as with readv().
 		hf_iovec from = { src, size },
 			 twice[2] = { { src, size / 2 + 1 }, { src, size / 2 + 1 } };
 		hf_iovec_stop stop = { 7, 7, 7, 7, 7 };
@@ -439,7 +439,7 @@ TEST_F(NoFault, ExchangeAndAddLoseNothing)
 
 /* ---- the environment ------------------------------------------------------------------------- */
 
-// What a test prints in a process that is started with this environment.
+// What a test prints in a new process with this variable in its environment.
 std::string output_at_start(const char *variable, const char *value, const char *test = "ChoiceIs")
 {
 	unit::outcome outcome =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// nofault: our handler beside those of others, in a process for each case. How signals that are not ours end, which
-// handlers are called, with which mask and stack: tests/nofault/effect.c.
+// nofault: the library's signal handler beside those of the program, each case in a child. tests/nofault/effect.c
+// compares the effect of all other signals: which handlers run, with which mask and stack.
 #include "unit.h"
 
 #include <cerrno>
@@ -22,7 +22,7 @@ const bool riscv = false;
 #endif
 
 const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-char *good, *bad; // a page that is there, and the one behind it, which is not
+char *good, *bad; // an accessible page, and the inaccessible one behind it
 
 void make_pages()
 {
@@ -35,8 +35,8 @@ void make_pages()
 int in_child(const std::function<void()> &body)
 {
 	return unit::in_child([&] {
-		(void)hf_nofault_remove(); // an earlier case's, in the same process
-		signal(SIGSEGV, SIG_DFL);  // not a sanitizer's
+		(void)hf_nofault_remove(); // that of an earlier case in this process
+		signal(SIGSEGV, SIG_DFL);  // removes a sanitizer's handler
 		signal(SIGBUS, SIG_DFL);
 		make_pages();
 		body();
@@ -70,7 +70,7 @@ void set(int signal, int flags, void (*handler)(int, siginfo_t *, void *), int a
 	MUST(sigaction(signal, &action, nullptr) == 0);
 }
 
-// The earlier handler; it opens the page, so that what faulted works when it returns.
+// A handler that makes the page accessible, so that the faulting instruction succeeds when it returns.
 volatile sig_atomic_t calls;
 void *volatile seen_address;
 
@@ -131,7 +131,7 @@ TEST(NoFaultSignals, InstallReplacesADefaultSetByOthers)
 	}
 }
 
-// As the kernel has it: the C library hides its own two signals, 32 and 33.
+// The kernel's struct: the C library's hides its own two signals, 32 and 33.
 struct kernel_action {
 	void *handler;
 	unsigned long flags;
@@ -181,7 +181,7 @@ TEST_IN_CHILD_UNLESS(NoFaultSignals, ThreadsAreCancelledInAFault, 0,
 			sched_yield();
 		MUST(pthread_cancel(thread) == 0);
 		MUST(pthread_join(thread, nullptr) == 0);
-		// A change of the table; it must end. That range is in use twice then.
+		// Changing the table waits for its readers: no cancelled thread may be left as one.
 		static const struct hf_detail_site site = { 0, 0 };
 
 		hf_detail_sites_register(&site, &site + 1);
@@ -335,7 +335,7 @@ TEST(NoFaultSignals, ExitWhileThreadsStillFault)
 					  }).detach();
 				  }
 				  usleep(3000);
-				  exit(0); // runs the destructors, and the threads go on
+				  exit(0); // runs the destructors while the threads continue
 			  }),
 			  0);
 	}

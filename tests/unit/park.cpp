@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* park - threads parked at a word, and woken: deadlines, signals, counts. */
+/* park - hf_env_park() and hf_env_unpark(): deadlines, signals, numbers of wake-ups. */
 #include "unit.h"
 
 #include "holdfast/internal/atomic.h"
@@ -10,7 +10,7 @@ namespace
 using unit::MS;
 using unit::now_ns;
 
-TEST(Park, DoesNotSleepIfTheWordIsAnother)
+TEST(Park, DoesNotSleepIfTheWordDiffers)
 {
 	hf_atomic32_t word = HF_ATOMIC_INIT(7);
 
@@ -30,7 +30,7 @@ TEST(Park, SleepsUntilTheDeadline)
 
 		EXPECT_EQ(hf_env_park(&word, 7, hf_env_deadline(20 * MS), scope), HF_ENV_TIMEOUT);
 		EXPECT_GE(now_ns() - start, 20 * MS);
-		/* One that has come already. */
+		/* A deadline in the past. */
 		EXPECT_EQ(hf_env_park(&word, 7, 0, scope), HF_ENV_TIMEOUT);
 	}
 	EXPECT_EQ(errno, 42);

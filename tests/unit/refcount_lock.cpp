@@ -7,7 +7,7 @@
 namespace
 {
 
-/* Both kinds of lock, for tests that are the same for both. */
+/* Both kinds of lock by one set of names. */
 struct by_spinlock {
 	hf_spinlock_t raw = HF_SPINLOCK_INIT;
 
@@ -29,7 +29,7 @@ struct by_mutex {
 template <class Lock>
 class RefcountLock : public testing::Test {
 protected:
-	/* Asked by another thread: the holder of a mutex should not ask. */
+	/* Can another thread take it? */
 	static bool is_free(Lock &lock)
 	{
 		bool free = false;
@@ -118,7 +118,7 @@ TYPED_TEST(RefcountLock, Misuse)
 	EXPECT_TRUE(this->is_free(lock));
 }
 
-/* The mutex cannot be had: the reference is kept. */
+/* If the mutex cannot be locked, the reference is kept. */
 TEST(RefcountMutex, ReferenceIsKeptIfLockingFails)
 {
 	hf_refcount_t r = HF_REFCOUNT_INIT(1);

@@ -103,7 +103,7 @@ public:
 		return hf_region_begin_file(r, at + from, std::min(len, size - from), prot, flags,
 					    fd, from);
 	}
-	/* As a program does it by itself. */
+	/* Maps the file again, as the program may do itself. */
 	bool map_again() const { return mmap(at, size, prot, flags | MAP_FIXED, fd, 0) == at; }
 
 private:
@@ -133,7 +133,7 @@ std::vector<char> read(const Map &map)
 	return read(map.at, map.size);
 }
 
-/* Is it the file up to `bad`, and zeros from there on? `at` is where in the file it begins. */
+/* Are these bytes, from offset @at of the file, the file's up to @bad and zeros from there on? */
 bool is_file_to(const std::vector<char> &bytes, size_t bad, size_t at = 0)
 {
 	for (size_t i = 0; i < bytes.size(); i++) {
@@ -157,7 +157,7 @@ int in_child(const std::function<void()> &body)
 {
 	return unit::in_child([&] {
 		MUST(hf_nofault_remove() == 0);
-		signal(SIGSEGV, SIG_DFL); // not a sanitizer's
+		signal(SIGSEGV, SIG_DFL); // removes a sanitizer's handler
 		signal(SIGBUS, SIG_DFL);
 		MUST(hf_nofault_install() == 0);
 		body();
@@ -199,7 +199,7 @@ public:
 
 private:
 	std::function<void()> next_;
-	std::atomic<int> step_{ 0 }; /* odd: something is to be done */
+	std::atomic<int> step_{ 0 }; /* odd: next_ is to be called */
 	std::thread thread_{ [this] {
 		for (;; step_++) {
 			while (step_ % 2 == 0)
@@ -350,32 +350,33 @@ const struct {
 	int end = 0; /* -n: by signal n */
 	int prot = RW, flags = MAP_SHARED;
 } scripts[] = {
-	{ "pages that are covered in part belong to it: in front", 4,
+	{ "pages that are covered in part belong to the region: the first", 4,
 	  "begin R 1+100 2+100; cut 0; touch 1; touch 1+100; end R 0" },
-	{ "and behind", 4, "begin R 1+100 2+100; cut 0; touch 2+200; touch 1+100; end R 0" },
+	{ "and the last", 4, "begin R 1+100 2+100; cut 0; touch 2+200; touch 1+100; end R 0" },
 	{ "one fault replaces all lost pages", 64,
 	  "begin R 0 64; cut 1; touch 1; block; reads 1; end R 1" },
 	{ "a lower loss keeps what was written above it", 8,
 	  "begin R 0 8; cut 5; write 6+3; cut 2; touch 4; is 6+3 w; touch 2; is 6+3 w;"
 	  "end R 2 6+3" },
 	{ "the first write is noted", 6, FIRST_WRITE },
-	{ "of a private mapping, too", 6, FIRST_WRITE, 0, RW, MAP_PRIVATE },
+	{ "the first write to a private mapping is noted", 6, FIRST_WRITE, 0, RW, MAP_PRIVATE },
 	{ "without a file the zeros stay, and can be written", 3,
 	  "begin R 0 3; cut 1; touch 1; end R 1 3; fill; is 1 0; write 1; is 1 w" },
 	{ "the end maps the file again", 6, MAPPED_AGAIN MAPPED_AGAIN MAPPED_AGAIN },
-	{ "private as it was", 4,
+	{ "a private mapping is mapped again as private", 4,
 	  "file R 0 4; cut 1; touch 1; end R 1; fill; write 1; stored 1 f; is 1 w", 0, RW,
 	  MAP_PRIVATE },
-	{ "read-only as it was", 4, "file R 0 4; cut 1; touch 1; end R 1; fill; reads 4; write 1",
-	  -SIGSEGV, PROT_READ, MAP_SHARED },
-	{ "mapped again while the file is short", 4,
+	{ "a read-only mapping is mapped again as read-only", 4,
+	  "file R 0 4; cut 1; touch 1; end R 1; fill; reads 4; write 1", -SIGSEGV, PROT_READ,
+	  MAP_SHARED },
+	{ "mapped again while the file is still short", 4,
 	  "file R 0 4; cut 2; touch 3; end R 2; touch 1; touch 3", -SIGBUS },
-	{ "nested, and ended in any order", 8,
+	{ "nested regions are ended in any order", 8,
 	  "begin A 0 8; begin B 2 4; begin C 7 8; cut 3; reads 3; end A 3; end C 0; end B 1" },
-	{ "one is ended in the middle of the list", 8,
+	{ "a region in the middle of the list is ended", 8,
 	  "begin A 0 2; begin B 2 4; begin C 4 6; begin D 6 8; end B 2; end C 2; cut 1; touch 1;"
 	  "touch 7; end D 1; end A 1" },
-	{ "of the process: any thread meets it, and any thread ends it", 8,
+	{ "a region of the process: any thread may fault in it and end it", 8,
 	  "process A 0 8; process B 6 8; cut 3; 2: reads 3; reads 3; 2: end A 3; end B 0" },
 	{ "an open region cannot be begun again", 3,
 	  "begin A 0 1; begin B 1 2; process P 0 3; busy A; busy B; busy P; cut 0; touch 0;"
@@ -394,22 +395,22 @@ const struct {
 	/* A later write does not fault, and is not reported. */
 	{ "a write by another thread is reported", 8,
 	  "begin A 4 8; cut 2; 2: begin O 0 8; 2: write 2; 2: end O 2 2; write 6; end A 0 0" },
-	{ "healed, a loss is not inherited", 8,
+	{ "a healed loss is not inherited", 8,
 	  "file A 0 8; process P 0 8; cut 4; touch 6; begin B 0 8; fill; end A 6; begin C 0 8;"
 	  "reads 8; end C 8; end B 6; end P 6" },
 	{ "a loss that was inherited is not inherited again", 2,
 	  "begin A 0 2; cut 1; touch 1; begin B 0 2; end A 1; fill; map; begin C 0 2; end B 1;"
 	  "reads 2; end C 2" },
 
-	{ "behind it", 8, IN_THE_MIDDLE "touch 6", -SIGBUS },
-	{ "in front of it", 8, IN_THE_MIDDLE "none 1; touch 2-1", -SIGSEGV },
-	{ "no permission inside of it", 8, IN_THE_MIDDLE "none 2; touch 2", -SIGSEGV },
+	{ "a fault behind the region", 8, IN_THE_MIDDLE "touch 6", -SIGBUS },
+	{ "a fault in front of it", 8, IN_THE_MIDDLE "none 1; touch 2-1", -SIGSEGV },
+	{ "no permission inside", 8, IN_THE_MIDDLE "none 2; touch 2", -SIGSEGV },
 	{ "a write to a page that is only read", 8, IN_THE_MIDDLE "read 2; write 3-1", -SIGSEGV },
 	{ "a write to a mapping that is only read", 8, IN_THE_MIDDLE "write 2", -SIGSEGV, PROT_READ,
 	  MAP_SHARED },
-	{ "unmapped inside of it", 8, IN_THE_MIDDLE "unmap 5; touch 5", -SIGSEGV },
-	{ "by a thread that has no region", 8, IN_THE_MIDDLE "2: touch 7", -SIGBUS },
-	{ "sent", 8, IN_THE_MIDDLE "raise", -SIGBUS },
+	{ "unmapped inside", 8, IN_THE_MIDDLE "unmap 5; touch 5", -SIGSEGV },
+	{ "a fault of a thread that has no region", 8, IN_THE_MIDDLE "2: touch 7", -SIGBUS },
+	{ "a SIGBUS that is sent", 8, IN_THE_MIDDLE "raise", -SIGBUS },
 	{ "abort", 8, IN_THE_MIDDLE "abort", -SIGABRT },
 	{ "a write into the lost part of a read-only file", 4,
 	  "file R 0 4; cut 1; touch 1; write 1", -SIGSEGV, PROT_READ, MAP_SHARED },
@@ -576,7 +577,7 @@ TEST_F(Region, BadArguments)
 			<< &f - files;
 }
 
-// An undetectable misuse makes the list circular: the handler still returns, and the fault kills.
+// An undetectable misuse makes the list circular: the handler must still return, and the fault kill.
 TEST_IN_CHILD(Region, ASignalIsPassedOnWhereAListHasBecomeACircle, -SIGBUS)
 {
 	Map map(2), foreign(1);
@@ -750,7 +751,7 @@ TEST_F(Region, CallReturnsEarlyAndTheMappingStays)
 		EXPECT_FALSE(finished);
 		EXPECT_EQ(fault.bad, k * page);
 		map.fill(0, 5);
-		EXPECT_TRUE(is_file_to(read(map), map.size)) << "not a page was replaced";
+		EXPECT_TRUE(is_file_to(read(map), map.size)) << "no page may be replaced";
 	}
 }
 
@@ -838,7 +839,7 @@ TEST_F(Region, RegionsComeAndGoWhileOthersFault)
 			size_t bad_part = hf_region_end(&part, nullptr);
 			size_t bad = hf_region_end(&whole, nullptr);
 
-			/* What is said to be there is the file. */
+			/* All bytes before the reported offset are the file's. */
 			for (size_t at = 0; at < bad; at++)
 				wrong += bytes[at] != content(at);
 			for (size_t at = 0; at < bad_part; at++)
@@ -1013,7 +1014,7 @@ TEST(RegionAlone, Forgotten)
 	EXPECT_EQ(hf_region_end(&r, nullptr), page);
 	EXPECT_EQ(hf_nofault_remove(), 0);
 	ASSERT_EQ(map.begin(&r), 0);
-	EXPECT_FALSE(hf_nofault_owned()); // it was taken away on purpose
+	EXPECT_FALSE(hf_nofault_owned()); // the program removed it on purpose
 	EXPECT_EQ(hf_region_end(&r, nullptr), map.size);
 }
 
@@ -1032,7 +1033,7 @@ TEST_F(Region, GuardsOfABlock)
 			EXPECT_EQ(refused, -EBUSY);
 		}
 		map.cut(page);
-		touch(map.at + page); // the one that was refused has ended nothing
+		touch(map.at + page); // the refused guard has ended nothing
 		EXPECT_EQ(map.begin(&r, 0, page), -EBUSY);
 	}
 	EXPECT_EQ(map.begin(&r, 0, page), 0);

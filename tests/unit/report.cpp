@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report - reporting per process: standard error, exit, and the environment. */
+/* report - reports of a process: lines on standard error, the summary at exit, HOLDFAST_REPORT. */
 #include "unit.h"
 
 #include <cerrno>
@@ -21,7 +21,7 @@ namespace
 
 using unit::in_child;
 
-/* Holds standard error while it lives. */
+/* Captures standard error during its lifetime. */
 class stderr_text {
 public:
 	stderr_text() : file_(std::tmpfile()), saved_(dup(STDERR_FILENO))
@@ -37,7 +37,7 @@ public:
 	stderr_text(const stderr_text &) = delete;
 	stderr_text &operator=(const stderr_text &) = delete;
 
-	/* Without the sites, which each line must have. */
+	/* The text without the call sites; a line that lacks one gets NO SITE. */
 	std::string get()
 	{
 		static const std::regex end("\n");
@@ -120,7 +120,7 @@ TEST_F(Report, HandlerInsteadOfTheLine)
 	EXPECT_EQ(text.get(), line_for(HF_REPORT_SUB_UAF, &object));
 }
 
-/* Cold, so that no compiler puts the misuse of it elsewhere; and it does not end in a call. */
+/* Cold, so that compilers keep the misuse inside; no tail call, so that the site is inside, too. */
 __attribute__((cold, noinline)) int misuse(hf_refcount_t *r)
 {
 	hf_refcount_inc(r);
@@ -168,7 +168,7 @@ TEST_F(Report, TheSiteIsTheCall)
 	EXPECT_EQ(seen.object, nullptr);
 }
 
-/* As addr2line takes it: the object's path, and the distance from where it is loaded. */
+/* The line has the object file's path and the offset from its load address, as addr2line takes them. */
 TEST_F(Report, TheSiteHasItsObject)
 {
 	hf_refcount_t r = HF_REFCOUNT_INIT(0);
@@ -193,7 +193,7 @@ TEST_F(Report, TheSiteHasItsObject)
 	EXPECT_EQ(path.substr(path.rfind('/') + 1), name);
 }
 
-/* No more descriptors: the line comes without the object. */
+/* Where no file can be opened, the line lacks the object file. */
 TEST_IN_CHILD_UNLESS(Report, TheSiteWithoutItsObject, 0, unit::asan,
 		     "AddressSanitizer ends a program that has no descriptors")
 {
@@ -203,14 +203,14 @@ TEST_IN_CHILD_UNLESS(Report, TheSiteWithoutItsObject, 0, unit::asan,
 
 	setrlimit(RLIMIT_NOFILE, &none);
 	misuse(&r);
-	/* By itself: what reads a line with expressions may want a descriptor. */
+	/* No std::regex here: it may need a descriptor. */
 	std::string line = line_for(HF_REPORT_ADD_UAF, &r), all = text.all();
 
 	line.back() = ';';
 	MUST(all.compare(0, line.size(), line) == 0 && all.find('(') == std::string::npos);
 }
 
-TEST_F(Report, ThreadsAreCountedAndOneIsTold)
+TEST_F(Report, ThreadsAreCountedAndReportedOnce)
 {
 	unit::reports reports;
 
@@ -248,8 +248,8 @@ void handler_was_here(enum hf_report_kind, const void *, void *)
 	std::fputs("the handler was here\n", stderr);
 }
 
-/* A kind that was reported before, too; and the handler is called first. */
-TEST_F(ReportDeathTest, AbortModeTellsAndAborts)
+/* Also for a kind that was reported before. The handler is called first. */
+TEST_F(ReportDeathTest, AbortModeReportsAndAborts)
 {
 	{
 		stderr_text hidden;
@@ -339,7 +339,7 @@ bool has_line(const std::string &text)
 	       text.find(hf_report_text(HF_REPORT_ADD_UAF)) != std::string::npos;
 }
 
-/* How a child ends and what it prints; the line is of its first misuse. */
+/* How a child ends and what it prints; only its first misuse has a line. */
 TEST(ReportEnvironment, Modes)
 {
 	const std::string more = std::string("holdfast: 1 more, not shown: ") +

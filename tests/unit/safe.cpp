@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// safe: reads where no fault can be taken. What changes signals runs in a process of its own.
+// safe: reads that work where a fault would kill. Cases that change signal handling run in a child.
 #include "unit.h"
 
 #include <cerrno>
@@ -21,9 +21,9 @@ namespace
 using Safe = testing::Test;
 
 const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-const size_t PAGES = 20; // more than the system is handed in one call
+const size_t PAGES = 20; // more than one system call copies
 
-// PAGES pages that are there, and one behind them that is not.
+// PAGES accessible pages, and an inaccessible one behind them.
 struct Area {
 	char *start, *end;
 
@@ -45,7 +45,7 @@ struct Area {
 
 using unit::in_child;
 
-// Async-signal-safe: `to` and `from` are made before.
+// Async-signal-safe: the caller has made `to` and `from`.
 void sweep(const Area &to, const Area &from)
 {
 	const size_t sizes[] = { 1, 2, 7, 8, 64, page - 1, page, page + 1, 3 * page + 5, 18 * page };
@@ -172,7 +172,7 @@ const Area *handlers_to, *handlers_from;
 
 TEST(Safe, InACrashHandler)
 {
-	/* One that was there before ours, and one that was installed afterwards. */
+	/* A handler installed before the library's, and one installed after it. */
 	for (bool before : { true, false }) {
 		EXPECT_EQ(in_child([before] {
 				  Area to, from;
@@ -197,7 +197,6 @@ TEST(Safe, InACrashHandler)
 	}
 }
 
-/* qemu-user has no process_vm_readv: all the cases above went through the pipe. */
 TEST_IN_CHILD_UNLESS(Safe, WhereAProcessMayNotReadItself, 0, unit::emulated,
 		     "qemu-user has no seccomp; the cases above went through the pipe")
 {
@@ -222,7 +221,7 @@ TEST_IN_CHILD_UNLESS(Safe, WhereThereIsNoPipeEitherNothingIsCopied, 0, unit::emu
 	MUST(to.start[0] == 0x55);
 }
 
-// The vDSO's data, and memory that only this process has: process_vm_readv() is refused both.
+// process_vm_readv() can read neither the vDSO's data nor secret memory.
 TEST_IN_CHILD_UNLESS(Safe, MemoryThatTheSystemCannotReadForUs, 0, unit::emulated,
 		     "qemu-user has no process_vm_readv")
 {

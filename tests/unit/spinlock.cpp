@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spinlock - each lock as a C++ class, its order of service, the child of a fork; and the queued lock,
- * which hf_spinlock_t is where processors are owned, by its name in lab/variants.
+ * spinlock - the C++ classes, guards, FIFO order, the child of a fork; and the queued lock of
+ * lab/variants, which is hf_spinlock_t in kernels and on bare metal.
  */
 #include "unit.h"
 
@@ -97,7 +97,7 @@ TEST(SpinlockTicket, NumbersWrapAround)
 }
 
 /*
- * First come, first served. place() is the end of the queue: it changes when a waiter has joined.
+ * First come, first served. place() reads the end of the queue, which changes when a waiter joins.
  */
 template <class Lock, class Place>
 void serves_in_order(Lock &lock, Place place)
@@ -129,7 +129,7 @@ TEST(SpinlockTicket, ServesInOrder)
 			[&] { return hf_atomic32_load_relaxed(&lock.native_handle()->next); });
 }
 
-/* ---- The lock with a queue, which hf_spinlock_t is where processors are owned ---------------- */
+/* ---- The queued lock ------------------------------------------------------------------------ */
 
 struct queued {
 	hf_spinlock_queued_t raw = HF_SPINLOCK_QUEUED_INIT;
@@ -139,7 +139,7 @@ struct queued {
 	bool try_lock() { return hf_spinlock_queued_trylock(&raw); }
 };
 
-/* The first is pending, the others queue behind it; no other thread comes that could barge. */
+/* The first waiter is pending, the others queue behind it; no other thread is there to barge. */
 TEST(SpinlockQueued, ServesInOrder)
 {
 	queued lock;

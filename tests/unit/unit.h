@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_TESTS_UNIT_H
 #define HF_TESTS_UNIT_H
-/* unit - what the unit tests share: recorded reports, threads, time, signals at any moment, children. */
+/* unit - shared by the unit tests: recorded reports, threads, time, random signals, child processes. */
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -83,7 +83,7 @@ public:
 	reports(const reports &) = delete;
 	reports &operator=(const reports &) = delete;
 
-	/* Of all kinds together, since the last reset(). */
+	/* Reports of all kinds since the last reset(). */
 	uint64_t total() const
 	{
 		uint64_t sum = 0;
@@ -92,7 +92,7 @@ public:
 			sum += hf_report_count(static_cast<enum hf_report_kind>(kind));
 		return sum;
 	}
-	/* Exactly one, of this kind and for this object? Starts anew. */
+	/* True if exactly one report came since the last reset(), of @kind and for @object. Resets. */
 	bool one(enum hf_report_kind kind, const void *object)
 	{
 		bool is = total() == 1 && hf_report_count(kind) == 1 && calls_ == 1 &&
@@ -123,7 +123,7 @@ private:
 	std::atomic<const void *> object_{ nullptr };
 };
 
-/* Names typed tests after their types: Spinlock/spinlock_mcs.LockGuard; of operations_asm, asm. */
+/* Names typed tests after their types: Spinlock/spinlock_ticket.IsLockable. */
 struct type_names {
 	template <class T>
 	static std::string GetName(int)
@@ -133,12 +133,10 @@ struct type_names {
 		std::string name = text ? text : "type";
 
 		std::free(text);
-		name = name.substr(name.rfind(':') + 1);
-		return name.substr(name.rfind("operations_", 0) == 0 ? 6 : 0);
+		return name.substr(name.rfind(':') + 1);
 	}
 };
 
-/* A deadline. */
 class deadline {
 public:
 	explicit deadline(int milliseconds)
@@ -214,7 +212,7 @@ inline uint64_t now_ns()
 	return hf_env_deadline(0);
 }
 
-/* Starts f() in a process of its own; status_of() waits until it has ended. */
+/* Runs f() in a child process, which exits with its result; status_of() waits for the child. */
 template <class F>
 pid_t start_process(F f)
 {
@@ -241,7 +239,7 @@ struct outcome {
 	std::string out, err;
 };
 
-/* Runs f() in a process of its own, which prints into files. */
+/* Runs f() in a child process and returns what it printed. */
 template <class F>
 outcome run_process(F f)
 {
@@ -360,12 +358,12 @@ private:
 	struct sigaction old_;
 };
 
-/* How the child ended: 0 = well, 1 to 250 = the line (mod 250) of a MUST, -n = by signal n. */
+/* Runs body() in a child. Returns 0, 1 to 250 = the line (mod 250) of a MUST() that failed, -n = signal n. */
 template <typename F>
 int in_child(F body)
 {
 	static_assert(std::is_void<decltype(body())>::value,
-		      "what it returns would be lost: MUST()");
+		      "the result of body() would be lost: use MUST()");
 	pid_t child = fork();
 	int status = 0;
 
@@ -380,7 +378,7 @@ int in_child(F body)
 
 } // namespace unit
 
-/* In a child. */
+/* Ends the child if the condition is false. */
 #define MUST(condition)                                                                            \
 	do {                                                                                       \
 		if (!(condition))                                                                  \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* validate - misuse of spinlocks and mutexes is reported, and good use is not. Compiled with -DHF_VALIDATE=1. */
+/* validate - misuse of spinlocks and mutexes is reported, correct use is not. Compiled with -DHF_VALIDATE=1. */
 #include "unit.h"
 
 #include <map>
@@ -23,7 +23,7 @@ protected:
 	/* However slow the machine is, nothing is held too long unless a test sets a limit. */
 	Validate() { hf_validate_set_hold_limit(0); }
 
-	/* Asked by another thread. */
+	/* Can another thread take it? */
 	static bool is_free(Lock &lock)
 	{
 		bool free = false;
@@ -45,19 +45,19 @@ TYPED_TEST_SUITE(Validate, Locks, unit::type_names);
 /*
  * The steps of a thread. A step must cause the report after its !; without !, none.
  *
- *   lock, try, fails, unlock     the lock; a trylock that gets it, and one that fails
- *   gone                         release the lock unseen by validation
+ *   lock, try, fails, unlock     lock, a trylock that succeeds, one that fails, unlock
+ *   gone                         unlock in a unit that is compiled without validation
  *   new                          another lock in its place
  *   held, not-held               hf_validate_is_held()
  *   open, closed                 is_locked()
- *   free, taken                  whether another thread gets it
+ *   free, taken                  whether another thread can take it
  *   off, on                      stop and resume watching the order of locks
  *
  * b:, c: and d: select another lock. 2: runs the step in a new thread, with all steps joined to it
  * by +. 20x repeats the script 20 times.
  */
 const char *const scripts[] = {
-	/* Good use of two. */
+	/* Correct use of two locks. */
 	"not-held lock held b:not-held b:lock unlock not-held b:held try held unlock b:unlock",
 	/* A recursive lock succeeds, and is held until it was released as often as taken ... */
 	"lock lock!recursion lock!recursion held unlock taken unlock taken held unlock free "
@@ -88,8 +88,8 @@ const char *const scripts[] = {
 	"off lock b:lock b:unlock unlock b:lock lock unlock b:unlock on",
 
 	/*
-	 * A lock that was released unseen is free: locking it again is no recursion. Repeated more
-	 * often than a thread's list has entries.
+	 * A lock that was released without validation is free: locking it again is no recursion.
+	 * Repeated more often than a thread's list has entries.
 	 */
 	"40x lock gone open lock closed gone try held unlock open not-held",
 	"lock gone unlock!unlocked open lock closed unlock",
@@ -169,7 +169,7 @@ TYPED_TEST(Validate, Scripts)
 	}
 }
 
-/* Released unseen, and taken by another thread since: this one waits for it. */
+/* Released without validation and taken by another thread since: locking it waits, and is no recursion. */
 TYPED_TEST(Validate, ReleasedUnseenAndTaken)
 {
 	std::atomic<bool> taken(false), released(false);
@@ -205,7 +205,7 @@ TYPED_TEST(Validate, HeldTooLong)
 	EXPECT_TRUE(this->is_free(lock));
 	this->reports.reset();
 
-	/* As long, but within the limit; or without one. */
+	/* Held as long, but the limit is larger, or there is none. */
 	for (uint64_t limit : { uint64_t(1000) * 1000000000, uint64_t(0), UINT64_MAX / 2 }) {
 		hf_validate_set_hold_limit(limit);
 		lock.lock();
@@ -215,7 +215,7 @@ TYPED_TEST(Validate, HeldTooLong)
 	}
 }
 
-/* The time counts from the first of several nested ones. */
+/* The hold time of a recursive lock counts from the first acquisition. */
 TYPED_TEST(Validate, HeldTooLongRecursively)
 {
 	TypeParam lock;
@@ -401,7 +401,7 @@ TEST_F(ValidateOthers, Lockref)
 	EXPECT_EQ(hf_lockref_read(&l), 3);
 	reports.reset();
 
-	/* Good use, with an operation that returns with the lock held. */
+	/* Correct use of an operation that returns with the lock held. */
 	EXPECT_TRUE(hf_lockref_put_or_lock(&l));
 	EXPECT_TRUE(hf_lockref_put_or_lock(&l));
 	ASSERT_FALSE(hf_lockref_put_or_lock(&l));
@@ -413,7 +413,7 @@ TEST_F(ValidateOthers, Lockref)
 	EXPECT_EQ(reports.total(), 0u);
 }
 
-/* A get by the lock's holder would deadlock: it is reported, and done all the same. */
+/* A get by the lock's holder would deadlock: it is reported, and takes effect. */
 TEST_F(ValidateOthers, LockrefGetUnderItsLock)
 {
 	hf_lockref_t l = HF_LOCKREF_INIT(3);

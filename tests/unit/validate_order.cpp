@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * validate_order - locks taken in both orders: where, by classes, in a table that is full. Steps of single
- * locks: validate.cpp.
+ * validate_order - locks taken in both orders: the reported call sites, classes of locks, the limits of the
+ * tables. validate.cpp has scripts of single locks.
  */
 #include "unit.h"
 
@@ -16,7 +16,7 @@ static_assert(HF_VALIDATE == 1, "compile this with -DHF_VALIDATE=1");
 namespace
 {
 
-/* The last report, and how many there were. */
+/* Records the last report during its lifetime. */
 class last_report {
 public:
 	last_report()
@@ -51,7 +51,7 @@ private:
 	struct hf_report_details details_ = {};
 };
 
-/* ---- Where ---------------------------------------------------------------------------------- */
+/* ---- Call sites ----------------------------------------------------------------------------- */
 
 #define PLACE __attribute__((cold, noinline))
 
@@ -77,7 +77,7 @@ PLACE void b_under_a(hf_spinlock_t *a, hf_lockref_t *b)
 
 PLACE void a_under_b(hf_spinlock_t *a, hf_lockref_t *b)
 {
-	/* The slow path of a lockref takes the lock: the place is the call all the same. */
+	/* A lockref takes its lock in a slow path: the site must be this call. */
 	if (!hf_lockref_put_or_lock(b)) {
 		hf_spinlock_lock(a);
 		hf_spinlock_unlock(a);
@@ -116,7 +116,7 @@ TEST(OrderPlaces, BothAreNamed)
 	EXPECT_TRUE(is_inside(report->site, a_under_b)) << report->site;
 	EXPECT_TRUE(is_inside(report->other_site, b_under_a)) << report->other_site;
 
-	/* init: other locks. */
+	/* After init they are other locks. */
 	hf_spinlock_init(&a);
 	hf_lockref_init(&b, 1);
 	report.reset();
@@ -154,7 +154,7 @@ TEST(OrderPlaces, BothAreInTheLine)
 
 /* ---- The table ------------------------------------------------------------------------------ */
 
-/* As if it took `first`, and then waited for `second`. */
+/* Records what locking `first` and then waiting for `second` would. */
 void nest_names(const char *first, const char *second)
 {
 	hf_detail_validate_locked(first);
@@ -364,7 +364,7 @@ TEST(HeldAtExit, ReleasedByADestructor)
 using OrderTable = testing::Test;
 using unit::in_child;
 
-/* In a process of its own, whose table is full afterwards. */
+/* In a child: its table stays full. */
 TEST_IN_CHILD_UNLESS(OrderTable, Full, 0, testing::UnitTest::GetInstance()->test_to_run_count() > 1,
 		     "others have filled the table: as ctest runs it, alone")
 {
@@ -383,7 +383,7 @@ TEST_IN_CHILD_UNLESS(OrderTable, Full, 0, testing::UnitTest::GetInstance()->test
 	MUST(hf_validate_unwatched_pairs() >= 2 * HF_VALIDATE_PAIRS);
 	MUST(said.find("too many pairs") != std::string::npos);
 	MUST(said.find('\n') == said.size() - 1);
-	/* What is in the table is still watched, and nothing else goes wrong. */
+	/* Pairs in the table are still watched; others are ignored. */
 	nest_names(&names[1], &names[0]);
 	MUST(hf_report_count(HF_REPORT_LOCK_ORDER) == 1);
 	nest_names(&names[2 * pair - 1], &names[2 * pair - 2]);

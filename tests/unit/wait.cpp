@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* wait - a time means the same, however long a spin hint takes. */
+/* wait - a spin time does not depend on how long a spin hint takes. */
 #include "unit.h"
 
 #include <sched.h>
@@ -9,7 +9,7 @@
 namespace
 {
 
-/* The rate and the count are this program's: put back what was measured. */
+/* The rate and the processor count are global: restores them. */
 class WaitTime : public testing::Test {
 	uint32_t measured_ = hf_detail_spin_rate, counted_ = hf_detail_processors;
 
@@ -28,7 +28,7 @@ TEST_F(WaitTime, TheSameOnFastAndSlowHints)
 		for (uint32_t ns : { 100u, 400u, 1600u, 12800u, 3000000u }) {
 			uint64_t spent = uint64_t(hf_env_spin_hints(ns)) * hint_ns;
 
-			/* One hint more, and what the rate is rounded by. */
+			/* At most one hint more; the rate is rounded. */
 			EXPECT_GE(spent + ns / 32, ns) << hint_ns;
 			EXPECT_LE(spent, ns + ns / 32 + hint_ns) << hint_ns;
 		}
@@ -67,7 +67,7 @@ TEST_F(WaitTime, BackoffDoubles)
 	EXPECT_LT(wait.ns, 2 * uint32_t(HF_ARCH_BACKOFF_MAX_NS));
 }
 
-/* Before main(): those that this process may run on. */
+/* Counted before main(): the processors that this process may run on. */
 TEST_F(WaitTime, ProcessorsWereCounted)
 {
 	cpu_set_t set;
@@ -95,7 +95,7 @@ TEST_F(WaitTime, RetriesOnManyProcessors)
 	}
 }
 
-/* On few they wait as constants.h says, from the first on. */
+/* On few processors each retry waits as constants.h says. */
 TEST_F(WaitTime, RetriesOnFewProcessors)
 {
 	hf_wait_t wait = HF_WAIT_INIT, as = HF_WAIT_INIT;

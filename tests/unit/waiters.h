@@ -7,7 +7,7 @@
 namespace unit
 {
 
-/* How many wait at that address, parked or about to park; or in any state. */
+/* How many threads wait at that address, in any state; or only those parked or about to park. */
 inline unsigned int waiters(const void *at, bool parked_only = false)
 {
 	struct hf_detail_bucket *bucket = hf_detail_bucket_lock(at);

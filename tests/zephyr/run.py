@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Run zephyr/seam.c on a fake of Zephyr with a preempting scheduler, and see that its mutants fail.
+"""Test zephyr/seam.c and its mutants on a fake of Zephyr with a preempting scheduler.
 
     run.py --source-dir DIR --work-dir DIR --cc COMPILER
 """
@@ -14,15 +14,15 @@ import ktap  # noqa: E402
 import mutation  # noqa: E402
 from checks import arguments  # noqa: E402
 
-# (what is wrong, text of zephyr/seam.c, other text, which case finds it)
+# (the flaw, text of zephyr/seam.c, its replacement, the case that must fail)
 MUTANTS = [
     ("preemption is not disabled", "	unsigned int key = arch_irq_lock();\n	unsigned int core",
      "	unsigned int key = 0;\n	unsigned int core", "not ok 1 spinlock: its holder"),
-    ("the first enable unmasks", "if (--cores[core].depth == 0)", "cores[core].depth--;",
+    ("the first of two enables unmasks", "if (--cores[core].depth == 0)", "cores[core].depth--;",
      "not ok 4 two locks"),
     ("one depth for all cores", "	if (cores[core].depth++ == 0)\n		cores[core].key = key;",
      "	if (cores[0].depth++ == 0)\n		cores[core].key = key;", "not ok 6 one core"),
-    ("unmasked, whatever it was before", "arch_irq_unlock(cores[core].key);", "arch_irq_unlock(0);",
+    ("interrupts are unmasked that were masked before", "arch_irq_unlock(cores[core].key);", "arch_irq_unlock(0);",
      "not ok 5 interrupts stay masked"),
 ]
 
@@ -53,7 +53,7 @@ def mutant(options, number, before, after, expected):
     try:
         return mutation.must_fail(*build_and_run(options, folder, folder), expected)
     except subprocess.TimeoutExpired:
-        raise mutation.Survived("it hangs, and prints nothing") from None
+        raise mutation.Survived("it hangs without output") from None
 
 
 def main():

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * seam_test - zephyr/seam.c on a fake of Zephyr: two cores, and a thread of a high priority that an
+ * seam_test - zephyr/seam.c on a fake of Zephyr: two cores, and a high-priority thread that an
  * interrupt makes ready.
  *
- * On a core the interrupt preempts the thread that runs at once, unless it is masked; then it does so
- * when it is unmasked, as a processor and Zephyr's scheduler do. The thread of high priority takes a
- * lock. If the preempted thread holds it, Zephyr would hang here: the holder never runs again. The
- * fake's thread uses trylock, and counts how often it would have hung.
+ * The interrupt preempts the running thread at once or, if it is masked, when it is unmasked, as a
+ * processor and Zephyr's scheduler do. The high-priority thread takes a lock. If the preempted thread
+ * holds it, Zephyr would hang: the holder never runs again. The fake's thread uses trylock, and counts
+ * how often it would have hung.
  */
 #define _GNU_SOURCE
 #include <stdarg.h>
@@ -28,7 +28,7 @@
 static struct core {
 	struct _cpu cpu;
 	bool is_masked;
-	bool is_pending; /* the interrupt has come while it was masked */
+	bool is_pending; /* the interrupt came while it was masked */
 } cores[CONFIG_MP_MAX_NUM_CPUS] = { { .cpu.id = 0 }, { .cpu.id = 1 } };
 
 /* The core that the test simulates now. */
@@ -39,7 +39,7 @@ static unsigned int comes_in;
 
 static ucontext_t low, high;
 static unsigned int preemptions, hangs;
-static bool (*high_work)(void); /* true = it got the lock, and has released it */
+static bool (*high_work)(void); /* true = it took the lock, and released it */
 
 static void high_thread(void)
 {
@@ -58,7 +58,7 @@ static void interrupt(void)
 		swapcontext(&low, &high);
 }
 
-/* Between any two steps of the seam there may be an interrupt; and in the thread of high priority none. */
+/* The seam calls Zephyr here: the interrupt may come now. */
 static void step(void)
 {
 	if (comes_in && --comes_in == 0)
@@ -132,13 +132,13 @@ static void begin(bool (*work)(void))
 	preemptions = hangs = 0;
 }
 
-/* The thread of high priority has not run yet. */
+/* The high-priority thread has not run yet. */
 static bool is_held_off(void)
 {
 	return preemptions == 0;
 }
 
-/* It has run once, and nothing is masked any more. */
+/* It has run once, and interrupts are unmasked. */
 static bool has_run(void)
 {
 	return preemptions == 1 && hangs == 0 && !core->is_masked;
