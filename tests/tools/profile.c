@@ -5,9 +5,11 @@
  *   profile CASE [PLUGIN...]
  *
  * Contention is forced: a thread releases the lock only after the others are seen to wait, so the counts are
- * exact on any machine. Each line of output, "NAME ADDRESS WAITS FUNCTION", is an expected entry of the profile:
- * this many waits for the lock at this address, in this function unless it is 0.
+ * exact on any machine. Each line of output, "NAME ADDRESS WAITS FUNCTION BASE", is an expected entry of the
+ * profile: this many waits for the lock at this address, in this function unless it is 0; BASE is where the
+ * object that contains the lock is mapped.
  */
+#define _GNU_SOURCE /* dladdr() */
 #include <assert.h>
 #include <dlfcn.h>
 #include <pthread.h>
@@ -35,7 +37,11 @@ static hf_atomic32_t cond_waits = HF_ATOMIC_INIT(0), go = HF_ATOMIC_INIT(0);
 
 static void expect(const char *what, const void *lock, unsigned long waits, uintptr_t function)
 {
-	printf("%s %p %lu 0x%lx\n", what, lock, waits, (unsigned long)function);
+	Dl_info object = { NULL, NULL, NULL, NULL };
+
+	(void)dladdr(lock, &object);
+	printf("%s %p %lu 0x%lx 0x%lx\n", what, lock, waits, (unsigned long)function,
+	       (unsigned long)(uintptr_t)object.dli_fbase);
 	fflush(stdout);
 }
 
@@ -51,26 +57,16 @@ static unsigned int waiters(const void *at)
 }
 
 /* Not inlined, and no tail call: so the call site lies in these functions. */
-__attribute__((__noinline__)) static void *contend_mutex(void *nothing)
-{
-	hf_mutex_lock(&mutex);
-	hf_mutex_unlock(&mutex);
-	return nothing;
-}
-
-__attribute__((__noinline__)) static void *contend_shared(void *nothing)
-{
-	hf_mutex_shared_lock(&shared);
-	hf_mutex_shared_unlock(&shared);
-	return nothing;
-}
-
-__attribute__((__noinline__)) static void *contend_spinlock(void *nothing)
-{
-	hf_spinlock_lock(&spinlock);
-	hf_spinlock_unlock(&spinlock);
-	return nothing;
-}
+#define CONTEND(name, lock)                                                                        \
+	__attribute__((__noinline__)) static void *contend_##lock(void *nothing)                   \
+	{                                                                                          \
+		name##_lock(&lock);                                                                \
+		name##_unlock(&lock);                                                              \
+		return nothing;                                                                    \
+	}
+CONTEND(hf_mutex, mutex)
+CONTEND(hf_mutex_shared, shared)
+CONTEND(hf_spinlock, spinlock)
 
 __attribute__((__noinline__)) static void *wait_cond(void *nothing)
 {

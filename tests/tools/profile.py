@@ -110,13 +110,19 @@ KINDS = {"mutex": "mutex", "shared": "mutex between processes", "spinlock": "spi
          "cond": "condition variable", "any": "mutex"}
 
 
+def offset(place):
+    """Return the offset in " (OBJECT+0xOFFSET)"."""
+    return int(place.rstrip(")").rsplit("+", 1)[1], 16)
+
+
 def compare(profile, expected):
     """Check that the profile has the waits that the program expects."""
-    for name, address, waits, function in expected:
+    for name, address, waits, function, base in expected:
         address, waits = int(address, 16), int(waits)
         lock = profile.locks.get(address)
         check(lock, name, hex(address), "is not in the profile of process", profile.process)
         check(lock.kind == KINDS[name], name, "is a", lock.kind)
+        check(lock.place and offset(lock.place) == address - int(base, 16), "the object is mapped at", base, "not as", lock)
         found = lock.waits
         if function != "0x0":
             # Only sites within the function: another site may have waited because of a spurious cmpxchg
@@ -145,7 +151,8 @@ class Cases:
         compare(profile, expected)
         place = re.compile(r" \(.*%s\+0x[0-9a-f]+\)$" % re.escape(os.path.basename(self.program[-1])))
         for lock in profile.order:
-            check(all(place.match(site[3] or "") for site in lock.sites.values()), "no object:", lock)
+            check(all(place.match(site[3] or "") and offset(site[3]) == at - int(expected[0][4], 16)
+                      for at, site in lock.sites.items()), "wrong object:", lock)
 
     def full(self):
         """With more locks than table entries, the other waits are counted as dropped."""
@@ -163,7 +170,7 @@ class Cases:
         lock = profile.order[0]
         check(lock.waits == 28 and len(profile.order) == 1, profile.order)
         check(len(lock.sites) == SITES and profile.more_sites == {lock.address: 2}, lock)
-        starts = sorted((int(function, 16), int(waits)) for _, _, waits, function in expected)
+        starts = sorted((int(function, 16), int(waits)) for _, _, waits, function, _ in expected)
         for at, site in lock.sites.items():
             waits = [waits for start, waits in starts if start <= at][-1]
             check(site[0] == waits, hex(at), "has", site[0], "waits, not", waits)
