@@ -108,8 +108,6 @@ protected:
 	}
 
 public:
-	static const char *title() { return "handover"; }
-
 	handover() { set(items_, 0); }
 	void thread(unsigned int index)
 	{
@@ -132,8 +130,7 @@ public:
 
 /* The same without membarrier(): parked threads recheck periodically. */
 template <class Base>
-class no_barrier : public Base {
-public:
+struct no_barrier : Base {
 	no_barrier()
 	{
 		for (hf_model::thread_state &t : threads) {
@@ -149,8 +146,6 @@ class freed : public handover<K, 2, SIGNAL_INSIDE> {
 	bool freed_ = false;
 
 public:
-	static const char *title() { return "freed"; }
-
 	void thread(unsigned int index)
 	{
 		handover<K, 2, SIGNAL_INSIDE>::thread(index);

@@ -6,7 +6,8 @@
  * refcount.cpp and rcuref.cpp.
  *
  * A count is a type parameter with: its type, init(p, n), get(p) with a reference, find(p) and
- * find_acquire(p) without one, put(p), init_release(p), now(p), and is_dead(now), is_one(now).
+ * find_acquire(p) without one, put(p), init_release(p), now(p), is_dead(now), is_one(now), and the
+ * counts `most` and `saturated`.
  */
 #include "run.h"
 
@@ -66,10 +67,7 @@ public:
 };
 
 template <typename C, int N>
-class use_and_put : public counted<C> {
-public:
-	static const char *title() { return "use and put"; }
-
+struct use_and_put : counted<C> {
 	use_and_put() : counted<C>(N) {}
 	void thread(unsigned int index)
 	{
@@ -80,10 +78,7 @@ public:
 
 /* Each thread has a reference and takes a second one. */
 template <typename C>
-class get_and_put : public counted<C> {
-public:
-	static const char *title() { return "get and put"; }
-
+struct get_and_put : counted<C> {
 	get_and_put() : counted<C>(2) {}
 	void thread(unsigned int index)
 	{
@@ -96,10 +91,7 @@ public:
 
 /* Thread 0 has the only reference; the others look the object up. */
 template <typename C>
-class lookup : public counted<C> {
-public:
-	static const char *title() { return "lookup"; }
-
+struct lookup : counted<C> {
 	lookup() : counted<C>(1) {}
 	void thread(unsigned int index)
 	{
@@ -130,8 +122,6 @@ class type_stable : public scenario {
 	}
 
 public:
-	static const char *title() { return "type-stable"; }
-
 	type_stable()
 	{
 		C::init(&count_, 1);
@@ -153,6 +143,27 @@ public:
 		check(objects_ == 2, "became another once");
 		check(C::is_one(C::now(&count_)), "one reference");
 		check(all_reports() == 0, "no misuse");
+	}
+};
+
+/* At the maximum: one more get than puts, so the count overflows in every order. */
+template <typename C>
+struct overflow : counted<C> {
+	overflow() : counted<C>(C::most) {}
+	void thread(unsigned int index)
+	{
+		if (index == 2)
+			this->put();
+		else if (index == 1)
+			check(C::find(&this->count_), "not 0");
+		else
+			C::get(&this->count_);
+	}
+	void end()
+	{
+		check(!this->freed_, "an overflow frees nothing");
+		check(this->now() == C::saturated, "saturated when all is done");
+		check(all_reports() != 0, "reported");
 	}
 };
 

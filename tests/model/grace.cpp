@@ -59,8 +59,6 @@ class tables : public hf_model::scenario {
 	}
 
 public:
-	static const char *title() { return "tables"; }
-
 	tables()
 	{
 		hf_atomic32_store_relaxed(&grace_.parity, 0);

@@ -62,8 +62,6 @@ class copies : public hf_model::scenario {
 	}
 
 public:
-	static const char *title() { return "copies"; }
-
 	copies()
 	{
 		hf_atomic32_store_relaxed(&latch_.version, 0);

@@ -244,10 +244,7 @@ public:
 
 /* Thread 0 changes the count under the lock; the others get and put. */
 template <typename L, bool Try = false>
-class counts : public object<L> {
-public:
-	static const char *title() { return "counts"; }
-
+struct counts : object<L> {
 	counts() : object<L>(1) {}
 	void thread(unsigned int index)
 	{
@@ -275,10 +272,7 @@ public:
 
 /* Threads 0 .. N-1 have a reference each, the others look the object up. */
 template <typename L, int N>
-class last : public object<L> {
-public:
-	static const char *title() { return "last"; }
-
+struct last : object<L> {
 	last() : object<L>(N) {}
 	void thread(unsigned int index)
 	{
@@ -295,10 +289,7 @@ public:
 
 /* The same, but the count may drop to 0 before the object dies; at 0, lookups fail. */
 template <typename L, int N>
-class zero : public object<L> {
-public:
-	static const char *title() { return "put_return"; }
-
+struct zero : object<L> {
 	zero() : object<L>(N) {}
 	void thread(unsigned int index)
 	{
@@ -332,8 +323,6 @@ class not_zero : public object<L> {
 	int kept_ = 0;
 
 public:
-	static const char *title() { return "not_zero"; }
-
 	not_zero() : object<L>(2) {}
 	void thread(unsigned int index)
 	{
@@ -360,10 +349,7 @@ public:
  * Thread 0 reaps the object if it has no references; lookups succeed while it is alive, even at 0.
  */
 template <typename L>
-class cache : public object<L> {
-public:
-	static const char *title() { return "cache"; }
-
+struct cache : object<L> {
 	cache() : object<L>(0) {}
 	void thread(unsigned int index)
 	{

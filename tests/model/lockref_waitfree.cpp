@@ -156,10 +156,7 @@ public:
 
 /* Threads 0 .. N-1 have a reference each, the others look the object up. */
 template <int N>
-class lookup : public object {
-public:
-	static const char *title() { return "use and put, lookup"; }
-
+struct lookup : object {
 	lookup() : object(N) {}
 	void thread(unsigned int index)
 	{
@@ -174,10 +171,7 @@ public:
 };
 
 /* Each thread has a reference and takes a second one. */
-class get_and_put : public object {
-public:
-	static const char *title() { return "get and put"; }
-
+struct get_and_put : object {
 	get_and_put() : object(2) {}
 	void thread(unsigned int index)
 	{
@@ -194,10 +188,7 @@ public:
  * Thread 0 has the lock and a reference; it kills the object if that is the only one, else puts it.
  */
 template <bool Try>
-class holder : public object {
-public:
-	static const char *title() { return "holder"; }
-
+struct holder : object {
 	holder() : object(2) {}
 	void thread(unsigned int index)
 	{
@@ -223,10 +214,7 @@ public:
 };
 
 /* Thread 0 reaps the object if it has no references; the others look it up, use it and put it. */
-class reap : public object {
-public:
-	static const char *title() { return "reap"; }
-
+struct reap : object {
 	reap() : object(0) {}
 	void thread(unsigned int index)
 	{
@@ -265,8 +253,6 @@ class type_stable : public object {
 	}
 
 public:
-	static const char *title() { return "type-stable"; }
-
 	type_stable() : object(Drift ? Drift : 1) { set(key_, 1); }
 	void thread(unsigned int index)
 	{
@@ -301,10 +287,7 @@ public:
 };
 
 /* At the maximum: one more get than puts, and a thread that tries to kill the object. */
-class overflow : public object {
-public:
-	static const char *title() { return "overflow"; }
-
+struct overflow : object {
 	overflow() : object(INT32_MAX) { misused_ = true; }
 	void thread(unsigned int index)
 	{
@@ -328,10 +311,7 @@ public:
 };
 
 /* Two puts for one reference, and a thread that holds the lock meanwhile. */
-class put_too_many : public object {
-public:
-	static const char *title() { return "put too many"; }
-
+struct put_too_many : object {
 	put_too_many() : object(1) { misused_ = true; }
 	void thread(unsigned int index)
 	{

@@ -77,13 +77,7 @@ public:
  * default.
  */
 template <typename L, int Rounds = 1, int First = Rounds, int Policy = -1>
-class exclusion : public locked<L> {
-public:
-	static const char *title()
-	{
-		return Policy < 0 ? "exclusion" : "exclusion, waiting otherwise";
-	}
-
+struct exclusion : locked<L> {
 	void thread(unsigned int index)
 	{
 		for (int i = 0; i < (index == 0 ? First : Rounds); i++) {
@@ -102,10 +96,7 @@ using exclusion_by = exclusion<L, Rounds, Rounds, (int)Policy>;
 
 /* Thread 0 uses lock and the others trylock twice; or, unless Waits, all use trylock once. */
 template <typename L, bool Waits = true>
-class tries : public locked<L> {
-public:
-	static const char *title() { return Waits ? "trylock" : "trylock only"; }
-
+struct tries : locked<L> {
 	void thread(unsigned int index)
 	{
 		for (int i = 0; i < (Waits && index ? 2 : 1); i++) {
@@ -147,8 +138,6 @@ class full : public scenario {
 	uint32_t saw_[2] = { 1, 1 };
 
 public:
-	static const char *title() { return "full barrier"; }
-
 	full()
 	{
 		for (int i = 0; i < 2; i++) {
@@ -175,24 +164,19 @@ public:
 			saw_[i] = hf_atomic32_load_relaxed(&word_[!i]);
 			break;
 		case LOCK_LOAD:
-			if (i == 0) {
-				L::lock_full(mine);
-				saw_[0] = hf_atomic32_load_relaxed(&word_[1]);
-			} else {
-				hf_atomic32_store_relaxed(&word_[1], 1);
-				rl::atomic_thread_fence(rl::mo_seq_cst, HF_MODEL_HERE);
-				saw_[1] = L::is_locked(&lock_[0]);
-			}
-			break;
 		case UNLOCK_LOAD:
 			if (i == 0) {
-				L::lock(mine);
-				L::unlock_full(mine);
+				if (Case == LOCK_LOAD) {
+					L::lock_full(mine);
+				} else {
+					L::lock(mine);
+					L::unlock_full(mine);
+				}
 				saw_[0] = hf_atomic32_load_relaxed(&word_[1]);
 			} else {
 				hf_atomic32_store_relaxed(&word_[1], 1);
 				rl::atomic_thread_fence(rl::mo_seq_cst, HF_MODEL_HERE);
-				saw_[1] = !L::is_locked(&lock_[0]);
+				saw_[1] = L::is_locked(&lock_[0]) == (Case == LOCK_LOAD);
 			}
 			break;
 		case STORE_LOCK:

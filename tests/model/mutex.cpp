@@ -127,8 +127,7 @@ public:
 
 /* Process-shared: no table; parked threads recheck the mutex periodically. */
 template <typename Base, unsigned int Patrols>
-class peers : public Base {
-public:
+struct peers : Base {
 	peers()
 	{
 		for (hf_model::thread_state &t : threads)
@@ -143,10 +142,7 @@ public:
 
 /* All threads but the last use a timeout, and may give up. */
 template <typename L, int N>
-class timeouts : public hf_model::locked<L> {
-public:
-	static const char *title() { return "timeout"; }
-
+struct timeouts : hf_model::locked<L> {
 	void thread(unsigned int index)
 	{
 		if (index == N - 1) {
@@ -170,8 +166,6 @@ class one_more : public watched<hf_model::locked<L>> {
 	bool freed_ = false;
 
 public:
-	static const char *title() { return "freed by the last"; }
-
 	void thread(unsigned int)
 	{
 		L::lock(&this->lock_);
@@ -212,8 +206,6 @@ class at_one_time : public hf_model::scenario {
 	}
 
 public:
-	static const char *title() { return Late ? "one parks late" : "both are parked"; }
-
 	at_one_time()
 	{
 		hf_mutex_init(&lock_[0]);
@@ -294,15 +286,6 @@ class crossed : public hf_model::scenario {
 	}
 
 public:
-	static const char *title()
-	{
-		static char text[60];
-
-		snprintf(text, sizeof(text), "%s%s%s%s", Features & TIMED ? "timeout " : "",
-			 Features & NO_BARRIER ? "no-barrier " : "", Features & FORK ? "fork " : "",
-			 Features & TWO ? "two" : "");
-		return text;
-	}
 	crossed()
 	{
 		for (int i = 0; i < 2; i++) {
@@ -331,10 +314,7 @@ public:
 
 /* Thread 0 is a process that is killed at any step of its wait. @Timed: the others may time out. */
 template <int N, bool Timed = false>
-class killed : public hf_model::locked<shared> {
-public:
-	static const char *title() { return "killed"; }
-
+struct killed : hf_model::locked<shared> {
 	killed()
 	{
 		threads[0].mortal = true;

@@ -27,6 +27,7 @@
 
 struct operations {
 	typedef hf_rcuref_t type;
+	enum : uint32_t { most = HF_RCUREF_MAX, saturated = HF_DETAIL_RCUREF_SATURATED };
 	static void init(type *r, int32_t n) { hf_rcuref_init(r, (uint32_t)n); }
 	static void get(type *r) { check(hf_rcuref_get(r), "alive"); }
 	static bool find(type *r) { return hf_rcuref_get(r); }
@@ -42,32 +43,8 @@ struct operations {
 };
 typedef hf_model::counted<operations> object;
 
-/* At the maximum: one more get than puts. */
-class overflow : public object {
-public:
-	static const char *title() { return "overflow"; }
-
-	overflow() : object(HF_RCUREF_MAX) {}
-	void thread(unsigned int index)
-	{
-		if (index == 2)
-			put();
-		else
-			check(hf_rcuref_get(&count_), "true");
-	}
-	void end()
-	{
-		check(!freed_, "an overflow kills nothing");
-		check(now() == HF_DETAIL_RCUREF_SATURATED, "saturated when all is done");
-		check(hf_model::all_reports() != 0, "reported");
-	}
-};
-
 /* Two puts for one reference. */
-class put_too_many : public object {
-public:
-	static const char *title() { return "put too many"; }
-
+struct put_too_many : object {
 	put_too_many() : object(1) {}
 	void thread(unsigned int) { put(); }
 	void end()
@@ -84,7 +61,7 @@ int main(int argc, char **argv)
 	const char *name = "rcuref";
 
 	hf_model::all_counts<operations>(&run, name);
-	run.search<overflow, 3>(name, 3);
+	run.search<hf_model::overflow<operations>, 3>(name, 3);
 	run.search<put_too_many, 2>(name, ALL);
 	return run.end();
 }

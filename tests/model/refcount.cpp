@@ -41,6 +41,7 @@
 
 struct operations {
 	typedef hf_refcount_t type;
+	enum : int32_t { most = HF_REFCOUNT_MAX, saturated = HF_REFCOUNT_SATURATED };
 	static void init(type *r, int32_t n) { hf_refcount_set(r, n); }
 	static void get(type *r) { hf_refcount_inc(r); }
 	static bool find(type *r) { return hf_refcount_inc_not_zero(r); }
@@ -52,12 +53,10 @@ struct operations {
 	static bool is_one(int32_t now) { return now == 1; }
 };
 typedef hf_model::counted<operations> object;
+using hf_model::overflow;
 
 /* Thread 0 drops one of three; thread 1 waits for that, and has the other two. */
-class known_not_last : public object {
-public:
-	static const char *title() { return "dec"; }
-
+struct known_not_last : object {
 	known_not_last() : object(3) {}
 	void thread(unsigned int index)
 	{
@@ -74,10 +73,7 @@ public:
 };
 
 template <int N>
-class not_one_if_one : public object {
-public:
-	static const char *title() { return "dec_not_one"; }
-
+struct not_one_if_one : object {
 	not_one_if_one() : object(N) {}
 	void thread(unsigned int index)
 	{
@@ -90,10 +86,7 @@ public:
 };
 
 /* dec_if_one concurrent with a lookup: exactly one succeeds. */
-class if_one : public object {
-public:
-	static const char *title() { return "dec_if_one"; }
-
+struct if_one : object {
 	if_one() : object(1) {}
 	void thread(unsigned int index)
 	{
@@ -111,10 +104,7 @@ public:
 };
 
 /* Each thread has a reference; the only remaining owner writes all of the data without a copy. */
-class copy_on_write : public object {
-public:
-	static const char *title() { return "copy on write"; }
-
+struct copy_on_write : object {
 	copy_on_write() : object(2) {}
 	void thread(unsigned int index)
 	{
@@ -127,35 +117,9 @@ public:
 	}
 };
 
-/* At the maximum: one more inc than dec, so the count overflows in every order. */
-class overflow : public object {
-public:
-	static const char *title() { return "overflow"; }
-
-	overflow() : object(HF_REFCOUNT_MAX) {}
-	void thread(unsigned int index)
-	{
-		if (index == 2)
-			put();
-		else if (index == 1)
-			check(hf_refcount_inc_not_zero(&count_), "not 0");
-		else
-			hf_refcount_inc(&count_);
-	}
-	void end()
-	{
-		check(!freed_, "an overflow frees nothing");
-		check(now() == HF_REFCOUNT_SATURATED, "saturated when all is done");
-		check(hf_model::all_reports() != 0, "reported");
-	}
-};
-
 /* Starts saturated or immortal, then all operations at once. Immortal counts are never reported. */
 template <int32_t Start>
-class stays : public object {
-public:
-	static const char *title() { return "saturated, immortal"; }
-
+struct stays : object {
 	stays() : object(Start) {}
 	void thread(unsigned int index)
 	{
@@ -179,10 +143,7 @@ public:
 };
 
 /* Two puts for one reference. */
-class put_too_many : public object {
-public:
-	static const char *title() { return "put too many"; }
-
+struct put_too_many : object {
 	put_too_many() : object(1) {}
 	void thread(unsigned int) { put(); }
 	void end()
@@ -194,10 +155,7 @@ public:
 };
 
 /* An inc by a thread that has no reference. */
-class inc_without : public object {
-public:
-	static const char *title() { return "inc without a reference"; }
-
+struct inc_without : object {
 	inc_without() : object(1) {}
 	void thread(unsigned int index)
 	{
@@ -227,12 +185,12 @@ int main(int argc, char **argv)
 	run.search<if_one, 2>(name, ALL);
 	run.search<copy_on_write, 2>(name, ALL);
 #ifndef LAB_REFCOUNT_unchecked
-	run.search<overflow, 3>(name, 3);
+	run.search<overflow<operations>, 3>(name, 3);
 	run.search<stays<HF_REFCOUNT_SATURATED>, 2>(name, ALL);
 	run.search<stays<HF_REFCOUNT_IMMORTAL>, 2>(name, ALL);
 	run.search<put_too_many, 2>(name, ALL);
 	run.search<inc_without, 2>(name, ALL);
-	run.random<overflow, 3>(name, 20000);
+	run.random<overflow<operations>, 3>(name, 20000);
 #endif
 	return run.end();
 }

@@ -58,8 +58,6 @@ class object : public hf_model::used_object {
 	}
 
 public:
-	static const char *title() { return "dec_and_lock"; }
-
 	object()
 	{
 		hf_spinlock_init(&lock_);

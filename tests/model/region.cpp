@@ -192,8 +192,6 @@ class losses : public regions {
 	hf_atomic32_t met_; /* finders that are not about to end their region */
 
 public:
-	static const char *title() { return "losses"; }
-
 	losses()
 	{
 		hf_atomic32_store_relaxed(&met_, Finders);
@@ -247,8 +245,6 @@ class heals : public regions {
 	hf_atomic32_t healed_;        /* finders that have done so */
 
 public:
-	static const char *title() { return "heals"; }
-
 	heals()
 	{
 		hf_atomic32_store_relaxed(&healed_, 0);
@@ -315,8 +311,6 @@ class window : public regions {
 	}
 
 public:
-	static const char *title() { return "window"; }
-
 	window()
 	{
 		hf_atomic32_store_relaxed(&open_, 1);

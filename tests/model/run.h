@@ -6,7 +6,7 @@
  *
  * Use
  *   Included first: it puts Relacy in place of the hardware.
- *   class puts : public hf_model::scenario { ...title(), thread(i), end()... };
+ *   struct puts : hf_model::scenario { ...thread(i), end()... };
  *   int main() {
  *           hf_model::run run("stem");
  *           run.search<puts, 2>("what", 3);       all interleavings with up to 3 preemptions
@@ -74,12 +74,8 @@ inline unsigned int stop_sleeping(unsigned int i)
 	return thread;
 }
 
-/*
- * The threads' code; the members are the shared memory. Created anew for each interleaving. Each
- * class has a static title().
- */
-class scenario : public observer {
-public:
+/* The threads' code; the members are the shared memory. Created anew for each interleaving. */
+struct scenario : observer {
 	scenario()
 	{
 		static const thread_state fresh = { 1, 0, 0, 0, 0, 0, 0, false, false, false, 0, 0 };
@@ -129,6 +125,15 @@ scenario *make()
 	alignas(S) static unsigned char room[sizeof(S)];
 
 	return ::new (room) S;
+}
+
+/* The name of a type. */
+template <typename S>
+rl::string name_of_type()
+{
+	rl::string text = strstr(__PRETTY_FUNCTION__, "S = ") + 4;
+
+	return text.substr(0, text.find_first_of(";]"));
 }
 
 inline const steps each_interleaving = {
@@ -233,7 +238,8 @@ private:
 		    rl::test_result_success) {
 			total_ += params.stop_iteration;
 			printf("  %s, %s: %d threads, %s, %llu interleavings, %ld ms\n", what,
-			       S::title(), N, how, (unsigned long long)params.stop_iteration,
+			       name_of_type<S>().c_str(), N, how,
+			       (unsigned long long)params.stop_iteration,
 			       (long)((clock() - start) / (CLOCKS_PER_SEC / 1000)));
 			fflush(stdout);
 			return;
@@ -252,7 +258,8 @@ private:
 		rl::string said = output.str();
 
 		printf("%s\n", said.c_str());
-		printf("model.%s: %s, %s: %d threads, %s\n", stem_, what, S::title(), N, how);
+		printf("model.%s: %s, %s: %d threads, %s\n", stem_, what, name_of_type<S>().c_str(),
+		       N, how);
 		printf("caught: %s\n", said.substr(0, said.find('\n')).c_str());
 		fflush(stdout);
 		_exit(1);

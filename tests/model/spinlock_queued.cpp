@@ -122,11 +122,6 @@ class watched : public Base {
 				       L::byte_swap, L::reached };
 
 public:
-	static const char *title()
-	{
-		return Nodeless ? "exclusion, some without a node" : Base::title();
-	}
-
 	watched()
 	{
 		for (unsigned int i = 0; i < HF_MODEL_THREADS; i++)

@@ -75,8 +75,7 @@ static unsigned long passed_on, link_late, behind_anonymous, anonymous_waits, an
 
 /* Nodeless: bit mask of the threads that have no node. */
 template <typename Base, unsigned int Nodeless>
-class mcs_watched : public Base {
-public:
+struct mcs_watched : Base {
 	mcs_watched()
 	{
 		for (unsigned int i = 0; i < HF_MODEL_THREADS; i++)
