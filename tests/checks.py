@@ -102,6 +102,17 @@ def write(path, text):
     return path
 
 
+def sanitizer_prefix(*command, program):
+    """Build an empty program with a sanitizer, by this command. Return the words before such a program with which it
+    runs: none, or "setarch -R" if the sanitizer can't cope with this much address randomisation."""
+    built = subprocess.run([*command, "-x", "c", "-", "-o", program], input="int main(void) { return 0; }", text=True,
+                           stderr=subprocess.DEVNULL, check=False).returncode == 0
+    for prefix in ([], ["setarch", "-R"]) if built else ():
+        if subprocess.run([*prefix, program], stderr=subprocess.DEVNULL, check=False).returncode == 0:
+            return prefix
+    raise Skip("it does not work here")
+
+
 def run(*command, may=(0,), **more):
     """Return a command's output, standard error included. Raises Failed if its exit status is not in `may`."""
     done = subprocess.run(command, stdin=None if "input" in more else subprocess.DEVNULL, stdout=subprocess.PIPE,

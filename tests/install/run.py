@@ -27,19 +27,10 @@ def run(*command, **environment):
 
 def sanitize(compiler, source, program, flags):
     """Build for ThreadSanitizer, and run: used correctly, and with a race."""
-    words = [compiler, "-fsanitize=thread", "-g", "-O1", "-std=gnu11", "-Wall", "-Werror"]
     if not shutil.which(compiler):
         raise Skip("it is not installed")
-    trial = subprocess.run([*words, "-x", "c", "-", "-o", program], input="int main(void){return 0;}",
-                           text=True, stderr=subprocess.DEVNULL, check=False)
-    prefix = []
-    if not trial.returncode and subprocess.run([program], stderr=subprocess.DEVNULL,
-                                               check=False).returncode:
-        prefix = ["setarch", "-R"]  # the sanitizer can't cope with this much address randomisation
-        trial = subprocess.run([*prefix, program], stderr=subprocess.DEVNULL, check=False)
-    if trial.returncode:
-        raise Skip("its ThreadSanitizer does not work here")
-    run(*words, source, "-o", program, *flags)
+    prefix = checks.sanitizer_prefix(compiler, "-fsanitize=thread", program=program)
+    run(compiler, "-fsanitize=thread", "-g", "-O1", "-std=gnu++17", "-Wall", "-Werror", source, "-o", program, *flags)
     for how, expected in (("well", 0), ("race", 1)):
         found = subprocess.run([*prefix, program, how], stdout=subprocess.PIPE, text=True,
                                stderr=subprocess.STDOUT, check=False, timeout=600,
@@ -136,8 +127,8 @@ def main():
         said.check("RUNPATH of " + source, runpath == [os.path.dirname(found[0])], runpath)
 
     static = [flag.replace("-lholdfast", "-l:libholdfast.a") for flag in flags] + ["-pthread"]
-    for compiler in ("gcc", "clang"):
-        said.attempt("tsan " + compiler, sanitize, compiler, os.path.join(consumer, "tsan.c"),
+    for compiler in ("g++", "clang++"):
+        said.attempt("tsan " + compiler, sanitize, compiler, os.path.join(consumer, "tsan.cpp"),
                      os.path.join(build, "tsan_" + compiler), static)
 
     text = read(args.source_dir, "README.md")

@@ -10,7 +10,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from checks import Checks, arguments, run, start  # noqa: E402
+from checks import Checks, arguments, run, sources, start, write  # noqa: E402
 
 PARENT = """cmake_minimum_required(VERSION 3.20)
 project(parent LANGUAGES C)
@@ -35,11 +35,6 @@ int main(void)
 """
 
 
-def files_in(folder):
-    return {os.path.relpath(os.path.join(where, name), folder)
-            for where, _, names in os.walk(folder) for name in names}
-
-
 def main():
     args = arguments(__doc__, "source-dir", "work-dir", "cmake", "cc")
     shutil.rmtree(args.work_dir, ignore_errors=True)
@@ -48,10 +43,8 @@ def main():
     def build(name, how, *options):
         """Build and install the parent. Return the installed files and the files of the build folder."""
         folder = os.path.join(args.work_dir, name)
-        os.makedirs(folder)
-        for file, text in (("CMakeLists.txt", PARENT % (how % args.source_dir)), ("main.c", MAIN)):
-            with open(os.path.join(folder, file), "w", encoding="utf-8") as out:
-                out.write(text)
+        write(os.path.join(folder, "CMakeLists.txt"), PARENT % (how % args.source_dir))
+        write(os.path.join(folder, "main.c"), MAIN)
         out, prefix = os.path.join(folder, "build"), os.path.join(folder, "prefix")
         # The build must not look for a C++ compiler.
         run(args.cmake, "-S", folder, "-B", out, "-G", "Ninja", "-DCMAKE_C_COMPILER=" + args.cc,
@@ -59,15 +52,16 @@ def main():
         run(args.cmake, "--build", out, "--target", "parent", "holdfast", "holdfast_shared")
         run(os.path.join(out, "parent"))
         run(args.cmake, "--install", out, "--prefix", prefix)
-        return files_in(prefix), files_in(out)
+        return ({os.path.relpath(path, top) for path in sources(top, pattern="*") if not os.path.isdir(path)}
+                for top in (prefix, out))
 
     installed, built = build("plain", ADD)
     checks.check("add_subdirectory installs nothing of Holdfast", installed == {"bin/parent"})
     checks.check("and builds no tests, lab or examples",
                  not any("hf-lab" in name or "unit_tests" in name or "/examples/" in name for name in built))
-    checks.check("FetchContent installs nothing of Holdfast", build("fetched", FETCH)[0] == {"bin/parent"})
+    checks.check("FetchContent installs nothing of Holdfast", next(build("fetched", FETCH)) == {"bin/parent"})
     for name, option in (("asked", "-DHOLDFAST_INSTALL=ON"), ("old-name", "-DHF_INSTALL=ON")):
-        installed = build(name, ADD, option)[0]
+        installed = next(build(name, ADD, option))
         checks.check("%s installs Holdfast" % option, {"bin/parent", "include/holdfast/refcount.h"} <= installed)
     return checks.end()
 

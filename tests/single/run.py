@@ -22,7 +22,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from checks import Checks, arguments, read, write  # noqa: E402
+from checks import Checks, Skip, arguments, read, sanitizer_prefix, write  # noqa: E402
 
 FLAGS = ["-O2", "-DNDEBUG", "-Wall", "-Wextra", "-Wshadow", "-Werror"]
 
@@ -61,14 +61,12 @@ class Test(Checks):
     def sanitizers(self, compilers):
         for cc in compilers:
             for kind in ("address,undefined", "thread"):
-                words = [cc, "-fsanitize=" + kind, "-O0", "-w"]
-                prefix = []
-                if not self.run(*words, "empty.c", "-o", "program")[0] or not self.run("./program")[0]:
-                    prefix = ["setarch", "-R"]  # the sanitizer can't cope with this much address randomisation
-                    if not self.run(*prefix, "./program")[0]:
-                        self.skip("single %s -fsanitize=%s" % (cc, kind), "it does not work here")
-                        continue
-                self.build_and_run("-fsanitize=%s by %s" % (kind, cc), *words, "program.c", "holdfast.c", prefix=prefix)
+                words, name = [cc, "-fsanitize=" + kind, "-O0", "-w"], "-fsanitize=%s by %s" % (kind, cc)
+                try:
+                    prefix = sanitizer_prefix(*words, program=os.path.join(self.work, "program"))
+                    self.build_and_run(name, *words, "program.c", "holdfast.c", prefix=prefix)
+                except Skip as why:
+                    self.skip(name, why)
 
     def battery(self):
         """Each header's usual name becomes a file that includes holdfast.h, so the battery's sources compile unchanged."""
@@ -123,7 +121,6 @@ def main():
         text = read(source, "tests", "install", "consumer", name)
         write(os.path.join(work, name.replace("main", "program")),
               re.sub(r"#include <holdfast/\w+\.h>", '#include "holdfast.h"', text))
-    write(os.path.join(work, "empty.c"), "int main(void) { return 0; }\n")
     test.alone()
     compilers = [cc for cc in ("gcc", "clang", "musl-gcc") if shutil.which(cc)]
     for cc in sorted({"gcc", "clang", "musl-gcc"} - set(compilers)):

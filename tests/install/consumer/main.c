@@ -11,58 +11,44 @@
 
 #include <stdio.h>
 
-#define CHECK(who, condition)                                                                      \
+#define CHECK(condition)                                                                           \
 	do {                                                                                       \
 		if (!(condition)) {                                                                \
-			fprintf(stderr, "%s: not so: %s\n", #who, #condition);                     \
+			fprintf(stderr, "line %d: not so: %s\n", __LINE__, #condition);            \
 			return 1;                                                                  \
 		}                                                                                  \
 	} while (0)
 
-/* A statement for one implementation, or for the default. */
-#define SPINLOCK(operations, INIT)                                                                 \
-	{                                                                                          \
-		operations##_t lock = INIT;                                                        \
-                                                                                                   \
-		CHECK(operations, !operations##_is_locked(&lock));                                 \
-		operations##_init(&lock);                                                          \
-		CHECK(operations, !operations##_is_locked(&lock));                                 \
-		operations##_lock(&lock);                                                          \
-		CHECK(operations, operations##_is_locked(&lock));                                  \
-		CHECK(operations, !operations##_trylock(&lock));                                   \
-		operations##_unlock(&lock);                                                        \
-		CHECK(operations, !operations##_is_locked(&lock));                                 \
-	}
-
-static int counts(void)
-{
-	hf_refcount_t count = HF_REFCOUNT_INIT(1);
-
-	hf_refcount_inc(&count);
-	if (hf_refcount_dec_and_test(&count) || !hf_refcount_dec_and_test(&count))
-		return 0;
-	hf_refcount_inc(&count); /* use after free */
-	return hf_report_count(HF_REPORT_ADD_UAF) == 1;
-}
-
-static int lockrefs(void)
-{
-	hf_lockref_t object = HF_LOCKREF_INIT(1);
-
-	hf_lockref_get(&object);
-	if (hf_lockref_put_return(&object) != 1 || hf_lockref_put_or_lock(&object))
-		return 0;
-	hf_lockref_mark_dead(&object); /* that was the last */
-	hf_lockref_unlock(&object);
-	return !hf_lockref_get_not_dead(&object);
-}
-
 int main(void)
 {
+	hf_spinlock_t lock = HF_SPINLOCK_INIT;
+	hf_spinlock_ticket_t ticket = HF_SPINLOCK_TICKET_INIT;
+	hf_refcount_t count = HF_REFCOUNT_INIT(1);
+	hf_lockref_t object = HF_LOCKREF_INIT(1);
+
 	hf_report_set_mode(HF_REPORT_MODE_COUNT);
-	SPINLOCK(hf_spinlock_ticket, HF_SPINLOCK_TICKET_INIT)
-	SPINLOCK(hf_spinlock, HF_SPINLOCK_INIT)
-	CHECK(refcount, counts());
-	CHECK(lockref, lockrefs());
+
+	hf_spinlock_lock(&lock);
+	CHECK(hf_spinlock_is_locked(&lock) && !hf_spinlock_trylock(&lock));
+	hf_spinlock_unlock(&lock);
+	CHECK(!hf_spinlock_is_locked(&lock));
+
+	hf_spinlock_ticket_lock(&ticket);
+	CHECK(hf_spinlock_ticket_is_locked(&ticket) && !hf_spinlock_ticket_trylock(&ticket));
+	hf_spinlock_ticket_unlock(&ticket);
+	CHECK(!hf_spinlock_ticket_is_locked(&ticket));
+
+	hf_refcount_inc(&count);
+	CHECK(!hf_refcount_dec_and_test(&count));
+	CHECK(hf_refcount_dec_and_test(&count));
+	hf_refcount_inc(&count); /* use after free */
+	CHECK(hf_report_count(HF_REPORT_ADD_UAF) == 1);
+
+	hf_lockref_get(&object);
+	CHECK(hf_lockref_put_return(&object) == 1);
+	CHECK(!hf_lockref_put_or_lock(&object));
+	hf_lockref_mark_dead(&object);
+	hf_lockref_unlock(&object);
+	CHECK(!hf_lockref_get_not_dead(&object));
 	return 0;
 }

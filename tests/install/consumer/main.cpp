@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* As main.c, in C++: each spinlock as a class, refcounts and lockrefs by their functions, owners. */
+/* As main.c, in C++: the classes of spinlocks and owners, and the functions of C. */
 #include <holdfast/intrusive_ptr.h>
-#include <holdfast/lockref.h>
 #include <holdfast/lockref_counted.h>
 #include <holdfast/refcount.h>
 #include <holdfast/report.h>
@@ -12,54 +11,25 @@
 #include <mutex>
 
 static int failures;
-static unsigned int misuses;
 
-static void check(bool is_so, const char *who, const char *what)
+static void check(bool is_so, const char *what)
 {
 	if (is_so)
 		return;
-	std::fprintf(stderr, "%s: not so: %s\n", who, what);
+	std::fprintf(stderr, "not so: %s\n", what);
 	failures++;
 }
 
 template <class Lock>
-static void spinlock(const char *who)
+static void spinlock()
 {
 	static Lock lock;
 
 	{
 		std::lock_guard<Lock> guard(lock);
-		check(lock.is_locked(), who, "it is locked");
-		check(!lock.try_lock(), who, "nobody else gets it");
+		check(lock.is_locked() && !lock.try_lock(), "the lock is held");
 	}
-	check(!lock.is_locked(), who, "it is free again");
-}
-
-template <class Inc, class DecAndTest>
-static void refcount(const char *who, bool checked, Inc inc, DecAndTest dec_and_test)
-{
-	hf_refcount_t count = HF_REFCOUNT_INIT(1);
-
-	inc(&count);
-	check(!dec_and_test(&count), who, "that was not the last");
-	check(dec_and_test(&count), who, "that was the last");
-	inc(&count); /* use after free */
-	misuses += checked;
-	check(hf_report_count(HF_REPORT_ADD_UAF) == misuses, who, "its misuse is reported");
-}
-
-template <class Get, class GetNotDead, class PutReturn, class PutOrLock>
-static void lockref(const char *who, Get get, GetNotDead get_not_dead, PutReturn put_return,
-		    PutOrLock put_or_lock)
-{
-	hf_lockref_t object = HF_LOCKREF_INIT(1);
-
-	get(&object);
-	check(put_return(&object) == 1, who, "one is left");
-	check(!put_or_lock(&object), who, "that was the last");
-	hf_lockref_mark_dead(&object);
-	hf_lockref_unlock(&object);
-	check(!get_not_dead(&object), who, "it is dead");
+	check(!lock.is_locked(), "the lock is free");
 }
 
 struct owned : hf::refcounted<owned> {
@@ -70,29 +40,25 @@ struct owned : hf::refcounted<owned> {
 
 struct entry : hf::lockref_counted<entry> {};
 
-static void owners()
+int main()
 {
+	hf_refcount_t count = HF_REFCOUNT_INIT(1);
 	bool gone = false;
 	entry object;
 	hf::intrusive_ptr<owned> one = hf::make_intrusive<owned>(&gone), two = one;
 	hf::intrusive_ptr<entry> found(&object, hf::adopt);
 
-	one.reset();
-	check(!gone && two->references() == 1, "owners", "one is left");
-	two.reset();
-	check(gone, "owners", "it is freed");
-	found.reset();
-	check(object.read() == 0, "owners", "it rests");
-}
-
-int main()
-{
 	hf_report_set_mode(HF_REPORT_MODE_COUNT);
-	spinlock<hf::spinlock_ticket>("spinlock ticket");
-	spinlock<hf::spinlock>("spinlock");
-	refcount("refcount", true, hf_refcount_inc, hf_refcount_dec_and_test);
-	lockref("lockref", hf_lockref_get, hf_lockref_get_not_dead, hf_lockref_put_return,
-		hf_lockref_put_or_lock);
-	owners();
+	spinlock<hf::spinlock_ticket>();
+	spinlock<hf::spinlock>();
+	check(hf_refcount_dec_and_test(&count), "the last reference was dropped");
+	hf_refcount_inc(&count); /* use after free */
+	check(hf_report_count(HF_REPORT_ADD_UAF) == 1, "the misuse is reported");
+	one.reset();
+	check(!gone && two->references() == 1, "one reference is left");
+	two.reset();
+	check(gone, "the object is freed");
+	found.reset();
+	check(object.read() == 0, "the entry has no references");
 	return failures ? 1 : 0;
 }
