@@ -136,16 +136,6 @@ static void report(bool ok, const char *family, const char *name)
 	cases = 0;
 }
 
-static size_t clear_default(void *dst, size_t len)
-{
-	return hf_clear_nofault(dst, len);
-}
-
-static size_t copy_default(void *dst, const void *src, size_t len)
-{
-	return hf_copy_nofault(dst, src, len);
-}
-
 int main(void)
 {
 	struct sigaction action = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
@@ -177,7 +167,7 @@ int main(void)
 			report(every_size(clear[i].name, clear[i].function, NULL), "clear",
 			       clear[i].name);
 	}
-	report(every_size("default", clear_default, NULL), "clear", "default");
+	report(every_size("default", hf_clear_nofault, NULL), "clear", "default");
 	for (int side = 0; side < 2; side++) {
 		const char *family = side ? "copy, the source goes" : "copy, the destination goes";
 
@@ -187,7 +177,7 @@ int main(void)
 				report(every_size(copy[i].name, NULL, copy[i].function), family,
 				       copy[i].name);
 		}
-		report(every_size("default", NULL, copy_default), family, "default");
+		report(every_size("default", NULL, hf_copy_nofault), family, "default");
 	}
 	return ktap_end();
 }

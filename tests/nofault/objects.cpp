@@ -49,12 +49,16 @@ struct Plugin {
 			printf("# %s\n", dlerror());
 			exit(2);
 		}
-		load = reinterpret_cast<int (*)(uint32_t *, const void *)>(
-			dlsym(handle, "plugin_load"));
-		clear = reinterpret_cast<size_t (*)(void *, size_t)>(dlsym(handle, "plugin_clear"));
-		install = reinterpret_cast<int (*)()>(dlsym(handle, "plugin_install"));
+		load = function<int(uint32_t *, const void *)>("plugin_load");
+		clear = function<size_t(void *, size_t)>("plugin_clear");
+		install = function<int()>("plugin_install");
 	}
 	~Plugin() { dlclose(handle); }
+	template <class F>
+	F *function(const char *name) const
+	{
+		return reinterpret_cast<F *>(dlsym(handle, name));
+	}
 	// Tests its inlined sites, and those of its library.
 	bool works() const
 	{
@@ -91,7 +95,7 @@ bool works_in_constructor(const char *path)
 	return in_child([path] {
 		Plugin early(path);
 
-		return reinterpret_cast<bool (*)()>(dlsym(early.handle, "plugin_early"))();
+		return early.function<bool()>("plugin_early")();
 	});
 }
 
@@ -183,8 +187,7 @@ bool unloaded_while_handling(const char *path)
 	static hf_atomic32_t state = HF_ATOMIC_INIT(0);
 
 	auto *plugin = new Plugin(path);
-	auto slow =
-		reinterpret_cast<void (*)(hf_atomic32_t *)>(dlsym(plugin->handle, "plugin_slow"));
+	auto slow = plugin->function<void(hf_atomic32_t *)>("plugin_slow");
 
 	MUST(slow && plugin->install() == 0);
 	slow(&state);

@@ -2,8 +2,6 @@
 /*
  * region - a system library hashes a mapped file while another process truncates it.
  *
- *   region_digest
- *
  * The hash is OpenSSL's (EVP, SHA-256), which does not handle faults, or, if that is not installed,
  * a sum computed here, so that the same cases run on other processors. Four threads hash, each with
  * its own region over the same mapping; another process truncates the file
@@ -119,24 +117,13 @@ std::string hash_of_file_to(size_t len)
 
 class Truncator {
 public:
-	explicit Truncator(int file) : file_(file)
+	explicit Truncator(int file)
 	{
 		if (pipe(to_) || pipe(from_))
 			abort();
-		child_ = fork();
-		if (child_ == 0)
-			serve();
-		close(to_[0]);
-		close(from_[1]);
+		if (fork() == 0)
+			serve(file);
 	}
-	~Truncator()
-	{
-		close(to_[1]);
-		close(from_[0]);
-		waitpid(child_, nullptr, 0);
-	}
-	Truncator(const Truncator &) = delete;
-	Truncator &operator=(const Truncator &) = delete;
 
 	void start(size_t size) const
 	{
@@ -152,16 +139,16 @@ public:
 	}
 
 private:
-	int file_, to_[2], from_[2];
-	pid_t child_;
+	int to_[2], from_[2];
 
-	[[noreturn]] void serve() const
+	/* Ends when the parent does, which closes the pipe. */
+	[[noreturn]] void serve(int file) const
 	{
 		size_t size;
 
 		close(to_[1]);
 		while (read(to_[0], &size, sizeof(size)) == sizeof(size)) {
-			if (ftruncate(file_, static_cast<off_t>(size)) ||
+			if (ftruncate(file, static_cast<off_t>(size)) ||
 			    write(from_[1], "d", 1) != 1)
 				_exit(1);
 		}
@@ -174,22 +161,6 @@ void fill(int file)
 	if (pwrite(file, content.data(), content.size(), 0) != static_cast<ssize_t>(content.size()))
 		abort();
 }
-
-/* A barrier for threads. */
-class Meeting {
-public:
-	explicit Meeting(unsigned int threads)
-	{
-		pthread_barrier_init(&barrier_, nullptr, threads);
-	}
-	~Meeting() { pthread_barrier_destroy(&barrier_); }
-	Meeting(const Meeting &) = delete;
-	Meeting &operator=(const Meeting &) = delete;
-	void wait() { pthread_barrier_wait(&barrier_); }
-
-private:
-	pthread_barrier_t barrier_;
-};
 
 char *map_file(int file, int flags)
 {
@@ -207,10 +178,11 @@ bool cut_at(int file, const Truncator &other, size_t k, bool with_file)
 {
 	const size_t len = PAGES * page;
 	char *map = map_file(file, MAP_SHARED);
-	Meeting meeting(THREADS);
+	pthread_barrier_t meeting;
 	std::atomic<int> wrong{ 0 };
 	std::vector<std::thread> threads;
 
+	pthread_barrier_init(&meeting, nullptr, THREADS);
 	for (int t = 0; t < THREADS; t++) {
 		threads.emplace_back([&, t] {
 			/* Thread 0 has hashed nothing when the file is cut, the last one more than is left. */
@@ -226,14 +198,15 @@ bool cut_at(int file, const Truncator &other, size_t k, bool with_file)
 								   MAP_SHARED, file, 0)
 					    : hf_region_begin(&region, map, len)) != 0;
 			hash.add(map, before);
-			meeting.wait();
+			pthread_barrier_wait(&meeting);
 			if (t == 0) {
 				other.start(k * page);
 				other.wait();
 			}
-			meeting.wait();
+			pthread_barrier_wait(&meeting);
 			hash.add(map + before, len - before);
-			meeting.wait(); /* every thread has read to the end, so all losses are known */
+			pthread_barrier_wait(
+				&meeting); /* every thread has read to the end, so all losses are known */
 			size_t bad = hf_region_end(&region, &fault);
 
 			wrong += bad != k * page || fault.bad != bad || fault.error ||
@@ -257,12 +230,13 @@ int race(int file, const Truncator &other, int rounds)
 {
 	const size_t len = PAGES * page;
 	const std::string whole = hash_of_file_to(len);
-	Meeting meeting(THREADS + 1);
+	pthread_barrier_t meeting;
 	std::atomic<int> wrong{ 0 }, lost{ 0 };
 	std::vector<std::thread> threads;
 	char *map = map_file(file, MAP_SHARED);
 	std::atomic<size_t> cut{ 0 };
 
+	pthread_barrier_init(&meeting, nullptr, THREADS + 1);
 	for (int t = 0; t < THREADS; t++) {
 		threads.emplace_back([&, t] {
 			for (int i = 0; i < rounds; i++) {
@@ -271,7 +245,7 @@ int race(int file, const Truncator &other, int rounds)
 				std::vector<char> seen(len);
 				Hash hash;
 
-				meeting.wait();
+				pthread_barrier_wait(&meeting);
 				if (hf_region_begin_file(&region, map, len, PROT_READ | PROT_WRITE,
 							 MAP_SHARED, file, 0))
 					abort();
@@ -289,7 +263,7 @@ int race(int file, const Truncator &other, int rounds)
 					wrong += memcmp(seen.data(), content.data(), bad) != 0;
 				else
 					wrong += bad == len && hash.result() != whole;
-				meeting.wait();
+				pthread_barrier_wait(&meeting);
 			}
 		});
 	}
@@ -298,10 +272,10 @@ int race(int file, const Truncator &other, int rounds)
 		fill(file);
 		if (i % 2)
 			other.start(cut);
-		meeting.wait();
+		pthread_barrier_wait(&meeting);
 		if (i % 2 == 0)
 			other.start(cut);
-		meeting.wait();
+		pthread_barrier_wait(&meeting);
 		other.wait();
 	}
 	for (std::thread &thread : threads)

@@ -83,26 +83,18 @@ def is_hot(case):
 
 def calibrated(program, rows, loop, threshold):
     """Return the threshold after calibration with the archived times of these rows."""
-    lines = []
+    have = {}
     for row in rows.values():
         size, case = int(row["libc"]["size"]), row["libc"]["case"]
         if not is_hot(case) or size & (size - 1) or loop not in row or "fsrm" not in row:
             continue
         for repeat, name in enumerate((loop, "fsrm")):
-            lines.append("%d %d %d %d" % (repeat, size, "misaligned" in case,
-                                          round(row[name]["ns_per_op"] * 256)))
+            have[repeat, size, int("misaligned" in case)] = round(row[name]["ns_per_op"] * 256)
     # For sizes that the archive lacks, scale the time of half the size.
-    have = {}
-    for line in lines:
-        repeat, size, offset, time = map(int, line.split())
-        have[repeat, size, offset] = time
-    size = 16
-    while size <= 512 << 10:
-        for repeat in (0, 1):
-            for offset in (0, 1):
-                if (repeat, size, offset) not in have:
-                    have[repeat, size, offset] = 2 * have[repeat, size // 2, offset]
-        size *= 2
+    for size in (1 << n for n in range(4, 20)):
+        for repeat, offset in ((0, 0), (0, 1), (1, 0), (1, 1)):
+            if (repeat, size, offset) not in have:
+                have[repeat, size, offset] = 2 * have[repeat, size // 2, offset]
     text = "".join("%d %d %d %d\n" % (*key, time) for key, time in have.items())
     done = subprocess.run([program, "calibrate", "never" if threshold == math.inf
                            else str(threshold)], input=text, stdout=subprocess.PIPE, text=True,

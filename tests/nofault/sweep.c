@@ -9,53 +9,190 @@
  *       STEP            every STEP-th size only (sanitizers and emulators are slow); default 1
  *       FAMILY NAME     only this: clear, copy, fill, move, compare or find, and an implementation
  *                       (lab/variants/nofault/implementations.h) or default; or words or iovec, and
- *                       default. It ends at the 20th wrong case
+ *                       default. Ends at the 20th wrong case
  *
- * A range of `size` bytes starts `before` bytes ahead of the edge (or inside the bad page; field.h
- * draws it). A function must process exactly as many bytes as a byte loop would, all of them
- * correctly, and must not touch any other byte: neither before the range, nor in the destination
- * after the last processed byte, nor in the good page after the bad one.
+ * Each range lies near a bad page; all accessible bytes are FILL:
+ *
+ *                       edge                   behind
+ *   | good   | good      | bad page             | good   |
+ *
+ * A function must process exactly as many bytes as a byte loop would, all of them correctly, and must
+ * not touch any other byte: neither before the range, nor in the destination after the last processed
+ * byte, nor in the good page behind the bad one.
  */
 #define _GNU_SOURCE
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "../../lab/variants/nofault/implementations.h"
 #include "../../src/nofault/memory.h"
+#include "../../src/nofault/nofault.h"
 #include "../ktap.h"
-#include "field.h"
 
 #include "holdfast/internal/cpu.h"
 
-/* One function of one implementation. */
+/* ---- fields ------------------------------------------------------------------------------- */
+
+enum kind { UNMAPPED, NO_ACCESS, READ_ONLY, PAST_END, KINDS };
+static const char *const kind_names[] = { "unmapped", "PROT_NONE", "read-only", "past the end" };
+
+enum { FILL = 0x55, GOOD_PAGES = 30 };
+enum { SIZES = 300, MOST = 513, MARGIN = 80 };
+
+static size_t page;                /* bytes of one */
+static bool emulated;              /* HF_SWEEP_EMULATED */
+static unsigned long cases, wrong; /* since the last report() */
+
+static void die(const char *what)
+{
+	perror(what);
+	exit(2);
+}
+
+struct field {
+	unsigned char *good, *edge, *behind, *end;
+};
+
+static struct field make_field(enum kind kind)
+{
+	struct field f;
+	size_t len = (GOOD_PAGES + 2) * page;
+	int file = -1, flags = MAP_PRIVATE | MAP_ANONYMOUS;
+
+	if (kind == PAST_END) {
+		file = memfd_create("sweep", 0);
+		if (file < 0 || ftruncate(file, (off_t)(GOOD_PAGES * page)))
+			die("memfd_create");
+		flags = MAP_SHARED;
+	}
+	f.good = (unsigned char *)mmap(NULL, len, PROT_READ | PROT_WRITE, flags, file, 0);
+	if (f.good == MAP_FAILED)
+		die("mmap");
+	f.edge = f.good + GOOD_PAGES * page;
+	f.behind = f.edge + page;
+	f.end = f.behind + page;
+	if (mmap(f.behind, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+		 -1, 0) != f.behind)
+		die("mmap behind");
+	if (kind == UNMAPPED && munmap(f.edge, page))
+		die("munmap");
+	if (kind == NO_ACCESS && mprotect(f.edge, page, PROT_NONE))
+		die("mprotect");
+	if (kind == READ_ONLY && mprotect(f.edge, page, PROT_READ))
+		die("mprotect");
+	if (file >= 0)
+		close(file);
+	memset(f.good, FILL, GOOD_PAGES * page);
+	memset(f.behind, FILL, page);
+	return f;
+}
+
+static void drop_field(const struct field *f)
+{
+	if (munmap(f->good, (size_t)(f->end - f->good)))
+		die("munmap");
+}
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+static bool can_read(const struct field *f, enum kind kind, const unsigned char *p)
+{
+	return p < f->edge || p >= f->behind || kind == READ_ONLY;
+}
+
+static bool can_write(const struct field *f, const unsigned char *p)
+{
+	return p < f->edge || p >= f->behind;
+}
+
+/* How many bytes from p on are accessible, at most len? */
+static size_t good_bytes(const struct field *f, const unsigned char *p, size_t len)
+{
+	if (p >= f->edge && p < f->behind)
+		return 0;
+	if (p < f->edge && (size_t)(f->edge - p) < len)
+		return (size_t)(f->edge - p);
+	return len;
+}
+
+static bool is_all(const unsigned char *p, size_t len, unsigned char value)
+{
+	return len == 0 || (p[0] == value && memcmp(p, p + 1, len - 1) == 0);
+}
+
+/*
+ * Does hf_nofault_last() name the first byte that failed? Emulators don't always have it right: there it
+ * is not compared.
+ */
+static bool names(const unsigned char *byte)
+{
+	return emulated || hf_nofault_last().address == byte;
+}
+
+/* Is FILL intact before `start`, after the last processed byte, and behind the bad page? */
+static bool is_untouched(const struct field *f, const unsigned char *start, size_t done)
+{
+	if (start < f->edge &&
+	    (!is_all(start - MARGIN, MARGIN, FILL) ||
+	     !is_all(start + done, least((size_t)(f->edge - start) - done, MARGIN), FILL)))
+		return false;
+	return is_all(f->behind, least(2 * MOST, page), FILL);
+}
+
+/* Sets FILL again where a range of that size may have changed it. */
+static void refill(const struct field *f, unsigned char *start, size_t size)
+{
+	if (start < f->edge)
+		memset(start, FILL, least((size_t)(f->edge - start), size + MARGIN));
+	memset(f->behind, FILL, page);
+}
+
+/* ---- ranges ------------------------------------------------------------------------------- */
+
+/* A function of one implementation, and the fields that it is swept in. */
 struct operation {
 	const char *family, *name;
 	bool (*is_legal)(void); /* on this processor? NULL: yes */
-	void (*sweep)(const struct operation *v, unsigned int step);
+	/* Tests one range, which begins in or near `bad`; or, if `whole`, everything. */
+	void (*range)(const struct operation *v, unsigned char *start, size_t size);
+	void (*whole)(const struct operation *v, unsigned int step);
 	unsigned int every;  /* factor on STEP: the default is swept under its own name too */
 	unsigned int others; /* further factor, on pages that are not `unmapped` */
+	bool reads_only;     /* so a read-only page does not fault */
 	bool has_limits;     /* it uses another method from some size on */
 	hf_clear_function_t clear;
 	hf_fill_function_t fill;
 	hf_copy_function_t copy; /* or move */
 	hf_compare_function_t compare;
 	hf_find_function_t find;
+	enum kind kind;
+	struct field bad, other; /* `other`: for the other range; unmapped */
 };
 
-static bool alone; /* one function is swept */
+static bool alone; /* only one function is swept */
 
-static unsigned int step_of(const struct operation *v, int kind, unsigned int step)
+static void report(const char *family, const char *name)
 {
-	return kind == UNMAPPED ? step : v->others * step;
+	ktap_result(wrong == 0, "%s %s # %lu cases", family, name, cases);
+	wrong = cases = 0;
 }
 
-/* Counts a case; `what` is wrong with it, or NULL. */
-__attribute__((format(printf, 4, 5))) static void judge(const struct operation *v, const char *kind,
-							const char *what, const char *format, ...)
+/* Counts a case; `what` is wrong with it, or NULL. `where`: which side is at the bad page, or "". */
+__attribute__((format(printf, 4, 5))) static void
+judge(const struct operation *v, const char *where, const char *what, const char *format, ...)
 {
 	va_list arguments;
 
 	cases++;
 	if (!what || ++wrong > 20)
 		return;
-	printf("# %s, %s, ", v->name, kind);
+	printf("# %s, %s%s, ", v->name, where, kind_names[v->kind]);
 	va_start(arguments, format);
 	vprintf(format, arguments);
 	va_end(arguments);
@@ -75,17 +212,12 @@ static uint32_t any(uint32_t below)
 	return (uint32_t)(state >> 33) % below;
 }
 
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
-/* In addition, this many random ranges on each kind of page. */
+/* A random size; below 80 most implementations switch methods. */
 enum { ANY_RANGES = 3000, ANY_SIZE = 7800 }; /* none ends behind the field */
 
 static size_t any_size(void)
 {
-	return any(any(2) ? ANY_SIZE : 80); /* below 80 most implementations switch methods */
+	return any(any(2) ? ANY_SIZE : 80);
 }
 
 /* A random start for that size; most of these ranges cross the edge. */
@@ -94,55 +226,34 @@ static unsigned char *any_start(const struct field *f, size_t size)
 	return f->edge - (any(4) ? any((uint32_t)size + 3) : size + any(300));
 }
 
+/* Every step-th size up to SIZES; then the sizes at which some implementation switches methods. */
+static size_t size_after(size_t size, unsigned int step)
+{
+	static const size_t more[] = { 320, 383, 384, 385, 416, 511, 512, MOST };
+
+	if (size + step <= SIZES)
+		return size + step;
+	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++) {
+		if (more[i] > size)
+			return more[i];
+	}
+	return MOST + 1;
+}
+
+/* Large sizes, and how far behind the edge they may end. */
 static const size_t large[] = {
 	511,  1024, 1500,      2047,      2048,  4095,  4096,        4097,
 	4200, 8191, 8192 + 33, 12288 + 5, 20000, 65536, 65536 + 129, 100001
 };
 
-enum { LARGE = sizeof(large) / sizeof(large[0]) };
+static const size_t behind_edge[] = { 0, 1, 7, 16, 31, 33, 64, 127, 128, 129, 255, 500 };
+
+enum {
+	LARGE = sizeof(large) / sizeof(large[0]),
+	BEHIND = sizeof(behind_edge) / sizeof(behind_edge[0])
+};
 
 static unsigned char pattern[1 << 17];
-
-/* Is FILL intact before `start`, after the last processed byte, and after the bad page? */
-static bool is_untouched(const struct field *f, const unsigned char *start, size_t done)
-{
-	if (start < f->edge &&
-	    (!is_all(start - MARGIN, MARGIN, FILL) ||
-	     !is_all(start + done, least((size_t)(f->edge - start) - done, MARGIN), FILL)))
-		return false;
-	return is_all(f->behind, least(2 * MOST, page), FILL);
-}
-
-/* Sets FILL again where a range of that size may have changed it. */
-static void refill(const struct field *f, unsigned char *start, size_t size)
-{
-	if (start < f->edge)
-		memset(start, FILL, least((size_t)(f->edge - start), size + MARGIN));
-	memset(f->behind, FILL, page);
-}
-
-/* ---- clear and fill ------------------------------------------------------------------------- */
-
-static void set_one(const struct operation *v, const struct field *f, enum kind kind,
-		    unsigned char *start, size_t size)
-{
-	uint8_t other = (uint8_t)(size * 37 + 0x81), value = v->clear || other == FILL ? 0 : other;
-	size_t can = good_bytes(f, start, size);
-	size_t left = v->clear ? v->clear(start, size) : v->fill(start, value, size);
-	const char *what = NULL;
-
-	if (left != size - can)
-		what = "wrong count";
-	else if (!is_all(start, can, value))
-		what = "wrong bytes";
-	else if (!is_untouched(f, start, can))
-		what = "touched what it must not";
-	else if (left && !names(start + can))
-		what = "wrong address";
-	judge(v, kind_names[kind], what, "size %zu, start %ld before the edge, %zu left, not %zu",
-	      size, (long)(f->edge - start), left, size - can);
-	refill(f, start, size);
-}
 
 /*
  * qemu-user 7.2 fails an assertion when DC ZVA faults. So with HF_SWEEP_EMULATED, sizes that use it are swept
@@ -156,46 +267,79 @@ static bool machine_fails(const struct operation *v)
 	       (strcmp(v->name, "dc_zva") == 0 || strcmp(v->name, "default") == 0);
 }
 
-static void sweep_set(const struct operation *v, unsigned int step)
+/* Tests every size up to SIZES at each place near the bad page, then larger and random ones. */
+static void all_ranges(const struct operation *v, unsigned int size_step, unsigned int step)
 {
-	bool fails = machine_fails(v);
+	const struct field *f = &v->bad;
 
-	for (int k = 0; k < KINDS; k++) {
-		enum kind kind = (enum kind)k;
-		struct field f = make_field(kind);
-
-		if (fails)
-			printf("SKIPPED clear %s, %s, faults in sizes from %d on: the emulator "
-			       "itself fails\n",
-			       v->name, kind_names[kind], MACHINE_FAILS_FROM);
-		for (size_t size = 0; size <= MOST; size = size_after(size, step_of(v, k, step))) {
-			bool whole = fails && size >= MACHINE_FAILS_FROM;
-
-			for (size_t before = whole ? size : 0; before <= size + 2; before++)
-				set_one(v, &f, kind, f.edge - before, size);
-			if (whole)
-				continue;
-			/* From the bad page into the good one behind it. */
-			for (size_t into = 1; into <= size && into <= 130; into += 3)
-				set_one(v, &f, kind, f.behind - into, size);
-		}
-		for (size_t i = 0; i < LARGE * BEHIND * 2; i++) {
-			size_t len = large[i / 2 / BEHIND], more = i % 2;
-			unsigned char *start = f.edge - len;
-
-			if (fails)
-				set_one(v, &f, kind, start - more * 7, len);
-			else
-				set_one(v, &f, kind, start + behind_edge[i / 2 % BEHIND],
-					len + more * (page + 100));
-		}
-		for (unsigned int i = 0; !fails && i < ANY_RANGES; i += step) {
-			size_t size = any_size();
-
-			set_one(v, &f, kind, any_start(&f, size), size);
-		}
-		drop_field(&f);
+	for (size_t size = 0; size <= MOST; size = size_after(size, size_step)) {
+		for (size_t before = 0; before <= size + 2; before++)
+			v->range(v, f->edge - before, size);
+		/* From the bad page into the good one behind it. */
+		for (size_t into = 1; into <= size && into <= 130; into += 3)
+			v->range(v, f->behind - into, size);
 	}
+	for (size_t i = 0; i < LARGE * BEHIND; i++)
+		v->range(v, f->edge - large[i / BEHIND] + behind_edge[i % BEHIND],
+			 large[i / BEHIND]);
+	for (unsigned int i = 0; i < ANY_RANGES; i += step) {
+		size_t size = any_size();
+
+		v->range(v, any_start(f, size), size);
+	}
+}
+
+/* Sweeps each kind of page. */
+static void sweep(struct operation v, unsigned int step)
+{
+	if (machine_fails(&v))
+		printf("SKIPPED %s %s, faults in sizes from %d on: the emulator itself fails\n",
+		       v.family, v.name, MACHINE_FAILS_FROM);
+	for (int k = 0; k < KINDS; k++) {
+		v.kind = (enum kind)k;
+		if (v.reads_only && k == READ_ONLY)
+			continue;
+		v.bad = make_field(v.kind);
+		v.other = make_field(UNMAPPED);
+		if (v.range)
+			all_ranges(&v, k == UNMAPPED ? step : v.others * step, step);
+		else
+			v.whole(&v, step);
+		drop_field(&v.bad);
+		drop_field(&v.other);
+	}
+}
+
+/* ---- clear and fill ------------------------------------------------------------------------- */
+
+static void set_one(const struct operation *v, unsigned char *start, size_t size)
+{
+	const struct field *f = &v->bad;
+	uint8_t other = (uint8_t)(size * 37 + 0x81), value = v->clear || other == FILL ? 0 : other;
+	size_t can = good_bytes(f, start, size), left;
+	const char *what = NULL;
+
+	if (can < size && size >= MACHINE_FAILS_FROM && machine_fails(v))
+		return;
+	left = v->clear ? v->clear(start, size) : v->fill(start, value, size);
+	if (left != size - can)
+		what = "wrong count";
+	else if (!is_all(start, can, value))
+		what = "wrong bytes";
+	else if (!is_untouched(f, start, can))
+		what = "touched what it must not";
+	else if (left && !names(start + can))
+		what = "wrong address";
+	judge(v, "", what, "size %zu, start %ld before the edge, %zu left, not %zu", size,
+	      (long)(f->edge - start), left, size - can);
+	refill(f, start, size);
+}
+
+static void set_range(const struct operation *v, unsigned char *start, size_t size)
+{
+	set_one(v, start, size);
+	if (size > MOST) /* across the bad page */
+		set_one(v, start, size + page + 100);
 }
 
 /* ---- copy ----------------------------------------------------------------------------------- */
@@ -218,29 +362,28 @@ static void set_around(const struct field *s, unsigned char *src, size_t readabl
 
 /* Copies from `src` in field s to `dst` in field d. */
 static void copy_one(const struct operation *v, const struct field *s, const struct field *d,
-		     const char *kind, unsigned char *src, unsigned char *dst, size_t size)
+		     const char *where, unsigned char *src, unsigned char *dst, size_t size)
 {
 	size_t readable = good_bytes(s, src, size), writable = good_bytes(d, dst, size), left;
 	size_t can = least(readable, writable);
+	const unsigned char *text = pattern + size % 61;
 	const char *what = NULL;
 
-	/*
-	 * Source and destination have different surroundings, so that copying too much is detected.
-	 */
+	/* Source and destination have different surroundings, so that copying too much is detected. */
 	set_around(s, src, readable, OTHER_FILL);
 	if (src < s->edge)
-		memcpy(src, pattern + size % 61, readable);
+		memcpy(src, text, readable);
 	left = v->copy(dst, src, size);
 	if (left != size - can)
 		what = "wrong count";
-	else if (memcmp(can ? dst : d->good, can ? pattern + size % 61 : d->good, can))
+	else if (can && memcmp(dst, text, can))
 		what = "wrong bytes";
 	else if (!is_untouched(d, dst, can))
 		what = "touched what it must not";
 	else if (left && !(readable <= writable && names(src + can)) &&
 		 !(writable <= readable && names(dst + can)))
 		what = "wrong address";
-	judge(v, kind, what, "size %zu, %zu readable, %zu left, not %zu", size, readable, left,
+	judge(v, where, what, "size %zu, %zu readable, %zu left, not %zu", size, readable, left,
 	      size - can);
 	refill(d, dst, size);
 	if (src < s->edge)
@@ -248,69 +391,20 @@ static void copy_one(const struct operation *v, const struct field *s, const str
 	set_around(s, src, readable, FILL);
 }
 
-static void sweep_copy(const struct operation *v, unsigned int step)
+static void copy_range(const struct operation *v, unsigned char *start, size_t size)
 {
-	for (int k = 0; k < KINDS; k++) {
-		struct field bad = make_field((enum kind)k), other = make_field(UNMAPPED);
-		char source[64], destination[64], both[64];
+	unsigned char *away = size <= MOST ? v->other.edge - 2048 - any(97)
+					   : v->other.good + 2 * MARGIN + any(40);
 
-		snprintf(source, sizeof(source), "source %s", kind_names[k]);
-		snprintf(destination, sizeof(destination), "destination %s", kind_names[k]);
-		snprintf(both, sizeof(both), "destination %s, source unmapped", kind_names[k]);
-		for (size_t size = 0; size <= MOST; size = size_after(size, step_of(v, k, step))) {
-			for (size_t before = 0; before <= size + 2; before++) {
-				size_t away = 2048 + (size * 7 + before) % 97;
-				size_t near = size + 1 - (size * 5 + before * 3) % (size + 2);
-
-				if (k != READ_ONLY)
-					copy_one(v, &bad, &other, source, bad.edge - before,
-						 other.edge - away, size);
-				copy_one(v, &other, &bad, destination, other.edge - away,
-					 bad.edge - before, size);
-				if ((size + before) % 3 == 0)
-					copy_one(v, &other, &bad, both, other.edge - near,
-						 bad.edge - before, size);
-			}
-			for (size_t into = 1; into <= size && into <= 130; into += 3)
-				copy_one(v, &other, &bad, destination, other.edge - 2048,
-					 bad.behind - into, size);
-		}
-		for (size_t i = 0; i < LARGE; i++) {
-			for (size_t j = 0; j < BEHIND; j++) {
-				size_t before = large[i] - behind_edge[j];
-				unsigned char *away = other.good + 2 * MARGIN + j * 3;
-
-				if (k != READ_ONLY)
-					copy_one(v, &bad, &other, source, bad.edge - before, away,
-						 large[i]);
-				copy_one(v, &other, &bad, destination, away, bad.edge - before,
-					 large[i]);
-			}
-		}
-		for (unsigned int i = 0; i < ANY_RANGES; i += step) {
-			size_t size = any_size();
-			unsigned char *at = any_start(&bad, size), *far = any_start(&other, size);
-
-			if (k != READ_ONLY)
-				copy_one(v, &bad, &other, source, at, far, size);
-			copy_one(v, &other, &bad, both, far, at, size);
-		}
-		drop_field(&bad);
-		drop_field(&other);
-	}
+	if (v->kind != READ_ONLY && start <= v->bad.edge)
+		copy_one(v, &v->bad, &v->other, "source ", start, away, size);
+	copy_one(v, &v->other, &v->bad, "destination ", away, start, size);
+	if (!any(3))
+		copy_one(v, &v->other, &v->bad, "source unmapped, destination ",
+			 v->other.edge - (size + 1 - any((uint32_t)size + 2)), start, size);
 }
 
 /* ---- move --------------------------------------------------------------------------------- */
-
-static bool can_read(const struct field *f, enum kind kind, const unsigned char *p)
-{
-	return p < f->edge || p >= f->behind || kind == READ_ONLY;
-}
-
-static bool can_write(const struct field *f, const unsigned char *p)
-{
-	return p < f->edge || p >= f->behind;
-}
 
 /*
  * Copies @image to the accessible parts of [low, high) if @set; else returns whether they equal it.
@@ -341,10 +435,10 @@ static bool span(const struct field *f, unsigned char *low, unsigned char *high,
 	return same;
 }
 
-static void move_one(const struct operation *v, const struct field *f, enum kind kind,
-		     unsigned char *dst, unsigned char *src, size_t size)
+static void move_one(const struct operation *v, unsigned char *dst, unsigned char *src, size_t size)
 {
 	static unsigned char image[1 << 17];
+	const struct field *f = &v->bad;
 	unsigned char *low = (dst < src ? dst : src) - MARGIN;
 	unsigned char *high = (dst < src ? src : dst) + size + MARGIN;
 	bool down = hf_move_is_down(dst, src, size);
@@ -360,7 +454,7 @@ static void move_one(const struct operation *v, const struct field *f, enum kind
 	for (done = 0; done < size; done++) {
 		size_t i = down ? size - 1 - done : done;
 
-		if (!can_read(f, kind, src + i) || !can_write(f, dst + i))
+		if (!can_read(f, v->kind, src + i) || !can_write(f, dst + i))
 			break;
 		image[dst + i - low] = image[src + i - low];
 	}
@@ -372,60 +466,28 @@ static void move_one(const struct operation *v, const struct field *f, enum kind
 		what = "wrong address";
 	else if (!span(f, low, high, image, false))
 		what = "wrong bytes";
-	judge(v, kind_names[kind], what,
-	      "size %zu, to %ld before the edge, from %ld, %zu left, not %zu", size,
+	judge(v, "", what, "size %zu, to %ld before the edge, from %ld, %zu left, not %zu", size,
 	      (long)(f->edge - dst), (long)(f->edge - src), left, size - done);
 }
 
-static void sweep_move(const struct operation *v, unsigned int step)
+static void move_range(const struct operation *v, unsigned char *start, size_t size)
 {
 	static const size_t distances[] = { 0,  1,  2,  3,  4,  7,  8,  9,   15,  16,  17, 24,
 					    31, 32, 33, 48, 63, 64, 65, 100, 127, 128, 200 };
-	enum { DISTANCES = sizeof(distances) / sizeof(distances[0]) };
+	size_t d = distances[any(sizeof(distances) / sizeof(distances[0]))];
 
-	for (int k = 0; k < KINDS; k++) {
-		enum kind kind = (enum kind)k;
-		struct field f = make_field(kind);
-
-		for (size_t size = 0; size <= MOST; size = size_after(size, step_of(v, k, step))) {
-			for (size_t before = 0; before <= size + 202; before++) {
-				size_t d = distances[any(DISTANCES)];
-
-				/* Only what overlaps. */
-				d = d < size ? d : size ? d % size : 0;
-				move_one(v, &f, kind, f.edge - before, f.edge - before + d, size);
-				move_one(v, &f, kind, f.edge - before + d, f.edge - before, size);
-			}
-			for (size_t into = 1; into <= size && into <= 130; into += 3) {
-				size_t d = size ? distances[any(DISTANCES)] % size : 0;
-
-				move_one(v, &f, kind, f.behind - into, f.behind - into + d, size);
-				move_one(v, &f, kind, f.behind - into + d, f.behind - into, size);
-			}
-		}
-		for (size_t i = 0; i < LARGE; i++) {
-			for (size_t j = 0; j < BEHIND; j++) {
-				unsigned char *at = f.edge - large[i] - any(64) + behind_edge[j];
-				size_t d = distances[any(DISTANCES)];
-
-				move_one(v, &f, kind, at, at + d, large[i]);
-				move_one(v, &f, kind, at + d, at, large[i]);
-				/* Across the bad page. */
-				at = f.behind + behind_edge[j] + 300 - large[i];
-				if (large[i] > page + 400) {
-					move_one(v, &f, kind, at, at + d, large[i]);
-					move_one(v, &f, kind, at + d, at, large[i]);
-				}
-			}
-		}
-		for (unsigned int i = 0; i < ANY_RANGES; i += step) {
-			size_t size = any_size(), d = any(256);
-			unsigned char *at = any_start(&f, size);
-
-			move_one(v, &f, kind, at, at + d, size);
-			move_one(v, &f, kind, at + d, at, size);
-		}
-		drop_field(&f);
+	/* Half of them further before the edge, so that only the higher range crosses it. */
+	if (start <= v->bad.edge && any(2))
+		start -= any(200);
+	if (size <= MOST) /* overlapping */
+		d = d < size ? d : size ? d % size : 0;
+	move_one(v, start, start + d, size);
+	move_one(v, start + d, start, size);
+	if (size > page + 400) {
+		/* Across the bad page. */
+		start = v->bad.behind + any(800) + 300 - size;
+		move_one(v, start, start + d, size);
+		move_one(v, start + d, start, size);
 	}
 }
 
@@ -433,10 +495,12 @@ static void sweep_move(const struct operation *v, unsigned int step)
 
 enum { NONE = -1 };
 
-static void find_one(const struct operation *v, const struct field *f, enum kind kind,
-		     unsigned char *start, size_t size, long hit, uint8_t wanted)
+static void find_one(const struct operation *v, unsigned char *start, size_t size, long hit)
 {
-	size_t can = kind == READ_ONLY ? size : good_bytes(f, start, size), at;
+	static const uint8_t bytes[] = { 0x00, 0x80, 0xff, 0x01, 0x7f, 0x41 };
+	uint8_t wanted = bytes[any(sizeof(bytes))];
+	const struct field *f = &v->bad;
+	size_t can = good_bytes(f, start, size), at;
 	struct hf_memory_result r;
 	long expected;
 
@@ -454,7 +518,7 @@ static void find_one(const struct operation *v, const struct field *f, enum kind
 	at = hit >= 0 && (size_t)hit < can ? (size_t)hit : can;
 	expected = at < can ? 0 : can < size ? -HF_EFAULT : -HF_ENOENT;
 	r = v->find(start, wanted, size);
-	judge(v, kind_names[kind],
+	judge(v, "",
 	      r.result != expected || r.at != at || (expected == -HF_EFAULT && !names(start + at))
 		      ? "wrong result"
 		      : NULL,
@@ -462,67 +526,34 @@ static void find_one(const struct operation *v, const struct field *f, enum kind
 	      (long)(f->edge - start), hit, r.result, r.at, expected, at);
 }
 
-static void sweep_find(const struct operation *v, unsigned int step)
+static void find_range(const struct operation *v, unsigned char *start, size_t size)
 {
-	static const uint8_t bytes[] = { 0x00, 0x80, 0xff, 0x01, 0x7f, 0x41 };
+	size_t can = good_bytes(&v->bad, start, size);
 
-	for (int k = 0; k < KINDS; k++) {
-		enum kind kind = (enum kind)k;
-		struct field f = make_field(kind);
-
-		if (kind == READ_ONLY)
-			continue; /* it can be read */
-		for (size_t size = 0; size <= MOST; size = size_after(size, step_of(v, k, step))) {
-			for (size_t before = 0; before <= size + 2; before++) {
-				unsigned char *start = f.edge - before;
-				size_t can = before < size ? before : size;
-
-				find_one(v, &f, kind, start, size, NONE, bytes[any(6)]);
-				if (!can)
-					continue;
-				find_one(v, &f, kind, start, size, 0, bytes[any(6)]);
-				find_one(v, &f, kind, start, size, (long)can - 1, bytes[any(6)]);
-				find_one(v, &f, kind, start, size, (long)any((uint32_t)can),
-					 bytes[any(6)]);
-			}
-			/* No fault: a hit at each place, at some alignments. */
-			for (long hit = NONE; k == 0 && hit < (long)size; hit++)
-				find_one(v, &f, kind, f.edge - 2048 + any(64), size, hit,
-					 bytes[any(6)]);
-		}
-		for (size_t i = 0; i < LARGE; i++) {
-			for (size_t j = 0; j < BEHIND; j++) {
-				unsigned char *start = f.edge - large[i] + behind_edge[j];
-				size_t can = (size_t)(f.edge - start);
-
-				find_one(v, &f, kind, start, large[i], NONE, bytes[any(6)]);
-				find_one(v, &f, kind, start, large[i], (long)can - 1,
-					 bytes[any(6)]);
-				find_one(v, &f, kind, start, large[i], (long)any((uint32_t)can),
-					 bytes[any(6)]);
-			}
-		}
-		for (unsigned int i = 0; i < ANY_RANGES; i += step) {
-			size_t size = any_size();
-
-			find_one(v, &f, kind, any_start(&f, size), size,
-				 (long)any((uint32_t)size + 1), bytes[any(6)]);
-		}
-		/* The largest length: up to the end of the address space. */
-		find_one(v, &f, kind, f.edge - 77, SIZE_MAX / 2, 76, 0);
-		drop_field(&f);
+	find_one(v, start, size, NONE);
+	if (can) {
+		find_one(v, start, size, 0);
+		find_one(v, start, size, (long)can - 1);
+		find_one(v, start, size, (long)any((uint32_t)can));
 	}
+	if (v->kind != UNMAPPED || size > MOST || start != v->bad.edge - size)
+		return;
+	/* Once for each size, without a fault: a hit at each place, at some alignments. */
+	for (long hit = 0; hit < (long)size; hit++)
+		find_one(v, v->bad.edge - 2048 + any(64), size, hit);
+	/* The largest length: up to the end of the address space. */
+	if (!size)
+		find_one(v, v->bad.edge - 77, SIZE_MAX / 2, 76);
 }
 
 /* ---- compare ------------------------------------------------------------------------------ */
 
 /* They are equal up to `differ` (NONE: everywhere), where a's byte is less if `less`. */
 static void compare_one(const struct operation *v, const struct field *f, const struct field *g,
-			const char *kind, unsigned char *a, unsigned char *b, size_t size,
-			long differ, bool less)
+			unsigned char *a, unsigned char *b, size_t size, long differ, bool less)
 {
 	size_t can_a = good_bytes(f, a, size), can_b = good_bytes(g, b, size), at;
-	size_t can = can_a < can_b ? can_a : can_b;
+	size_t can = least(can_a, can_b);
 	struct hf_memory_result r;
 	long expected;
 
@@ -554,7 +585,7 @@ static void compare_one(const struct operation *v, const struct field *f, const 
 		expected = less ? -1 : 1;
 	}
 	r = v->compare(a, b, size);
-	judge(v, kind,
+	judge(v, "",
 	      r.result != expected || r.at != at ||
 			      (expected == -HF_EFAULT && !names(a + at) && !names(b + at))
 		      ? "wrong result"
@@ -564,65 +595,32 @@ static void compare_one(const struct operation *v, const struct field *f, const 
 	      size, can_a, can_b, differ, r.result, r.at, expected, at);
 }
 
-static void sweep_compare(const struct operation *v, unsigned int step)
+static void compare_range(const struct operation *v, unsigned char *start, size_t size)
 {
-	for (int k = 0; k < KINDS; k++) {
-		struct field f = make_field((enum kind)k), g = make_field(UNMAPPED);
-		const char *kind = kind_names[k];
+	const struct field *f = &v->bad, *g = &v->other;
+	size_t can = good_bytes(f, start, size);
+	unsigned char *b = size <= MOST ? g->edge - 2048 + any(64) : g->good + 2 * MARGIN + any(40);
 
-		if (k == READ_ONLY) {
-			drop_field(&g);
-			drop_field(&f);
-			continue;
-		}
-		for (size_t size = 0; size <= MOST; size = size_after(size, step_of(v, k, step))) {
-			for (size_t before = 0; before <= size + 2; before++) {
-				unsigned char *a = f.edge - before;
-				unsigned char *b = g.edge - 2048 + any(64);
-				size_t can = before < size ? before : size;
-
-				compare_one(v, &f, &g, kind, a, b, size, NONE, false);
-				compare_one(v, &g, &f, kind, b, a, size, NONE, false);
-				if (!can)
-					continue;
-				compare_one(v, &f, &g, kind, a, b, size, (long)can - 1, true);
-				compare_one(v, &g, &f, kind, b, a, size, (long)any((uint32_t)can),
-					    any(2));
-				/* Both sides fault. */
-				compare_one(v, &f, &g, kind, a, g.edge - any((uint32_t)size + 2),
-					    size, NONE, false);
-			}
-			for (long differ = NONE; k == 0 && differ < (long)size; differ++)
-				compare_one(v, &f, &g, kind, f.edge - 2048 + any(64),
-					    g.edge - 2048 + any(64), size, differ, any(2));
-		}
-		for (size_t i = 0; i < LARGE; i++) {
-			for (size_t j = 0; j < BEHIND; j++) {
-				unsigned char *a = f.edge - large[i] + behind_edge[j];
-				unsigned char *b = g.good + 2 * MARGIN + j * 3;
-				size_t can = (size_t)(f.edge - a);
-
-				compare_one(v, &f, &g, kind, a, b, large[i], NONE, false);
-				compare_one(v, &g, &f, kind, b, a, large[i], (long)can - 1, true);
-				compare_one(v, &g, &f, kind, b, a, large[i],
-					    (long)any((uint32_t)can), any(2));
-			}
-		}
-		for (unsigned int i = 0; i < ANY_RANGES; i += step) {
-			size_t size = any_size();
-
-			compare_one(v, &f, &g, kind, any_start(&f, size), any_start(&g, size), size,
-				    (long)any((uint32_t)size + 1), any(2));
-		}
-		drop_field(&g);
-		drop_field(&f);
+	compare_one(v, f, g, start, b, size, NONE, false);
+	compare_one(v, g, f, b, start, size, NONE, false);
+	/* Both sides fault. */
+	compare_one(v, f, g, start, g->edge - any((uint32_t)size + 2), size, NONE, false);
+	if (can) {
+		compare_one(v, f, g, start, b, size, (long)can - 1, true);
+		compare_one(v, g, f, b, start, size, (long)any((uint32_t)can), any(2));
 	}
+	if (v->kind != UNMAPPED || size > MOST || start != f->edge - size)
+		return;
+	/* Once for each size, without a fault: a difference at each place. */
+	for (long differ = 0; differ < (long)size; differ++)
+		compare_one(v, f, g, f->edge - 2048 + any(64), g->edge - 2048 + any(64), size,
+			    differ, any(2));
 }
 
 /* ---- whole words -------------------------------------------------------------------------- */
 
 static void words_one(const struct operation *v, const struct field *s, const struct field *d,
-		      const char *kind, unsigned char *src, unsigned char *dst, size_t words)
+		      const char *where, unsigned char *src, unsigned char *dst, size_t words)
 {
 	size_t readable = good_bytes(s, src, words * 8), writable = good_bytes(d, dst, words * 8);
 	size_t can = least(readable, writable), left;
@@ -637,7 +635,7 @@ static void words_one(const struct operation *v, const struct field *s, const st
 		what = "wrong bytes";
 	else if (!is_untouched(d, dst, can))
 		what = "touched what it must not";
-	judge(v, kind, what, "%zu words, %zu bytes before the fault, %zu left", words, can, left);
+	judge(v, where, what, "%zu words, %zu bytes before the fault, %zu left", words, can, left);
 	if (dst < d->edge)
 		memset(dst, FILL, can);
 	if (src < s->edge)
@@ -646,28 +644,24 @@ static void words_one(const struct operation *v, const struct field *s, const st
 
 static void sweep_words(const struct operation *v, unsigned int step)
 {
-	for (int k = 0; k < KINDS; k++) {
-		struct field f = make_field((enum kind)k), g = make_field(UNMAPPED);
+	const struct field *f = &v->bad, *g = &v->other;
 
-		for (size_t words = 0; words <= 70; words += step) {
-			for (size_t before = 0; before <= words + 1; before++) {
-				if (k != READ_ONLY)
-					words_one(v, &f, &g, "source", f.edge - 8 * before,
-						  g.edge - 2048, words);
-				words_one(v, &g, &f, "destination", g.edge - 2048,
-					  f.edge - 8 * before, words);
-			}
+	for (size_t words = 0; words <= 70; words += step) {
+		for (size_t before = 0; before <= words + 1; before++) {
+			if (v->kind != READ_ONLY)
+				words_one(v, f, g, "source ", f->edge - 8 * before, g->edge - 2048,
+					  words);
+			words_one(v, g, f, "destination ", g->edge - 2048, f->edge - 8 * before,
+				  words);
 		}
-		judge(v, kind_names[k],
-		      hf_copy_nofault_words(f.edge - 2047, g.edge - 2048, 3) != 3 ||
-				      hf_copy_nofault_words(f.edge - 2048, g.edge - 2044, 3) != 3 ||
-				      !is_all(f.edge - 2048, 64, FILL)
-			      ? "wrong count"
-			      : NULL,
-		      "not aligned");
-		drop_field(&g);
-		drop_field(&f);
 	}
+	judge(v, "",
+	      hf_copy_nofault_words(f->edge - 2047, g->edge - 2048, 3) != 3 ||
+			      hf_copy_nofault_words(f->edge - 2048, g->edge - 2044, 3) != 3 ||
+			      !is_all(f->edge - 2048, 64, FILL)
+		      ? "wrong count"
+		      : NULL,
+	      "not aligned");
 }
 
 /* ---- lists of ranges ---------------------------------------------------------------------- */
@@ -703,7 +697,7 @@ static bool place_of(const struct hf_iovec *list, size_t count, size_t at, size_
 }
 
 static void iovec_one(const struct operation *v, const struct field *s, const struct field *d,
-		      enum kind source_kind, const char *kind)
+		      enum kind source_kind, const char *where)
 {
 	static unsigned char before[4096], after[4096];
 	struct hf_iovec to[RANGES], from[RANGES];
@@ -740,7 +734,7 @@ static void iovec_one(const struct operation *v, const struct field *s, const st
 		what = "wrong place";
 	else if (memcmp(d->edge - 4096, after, 4096))
 		what = "wrong bytes";
-	judge(v, kind, what,
+	judge(v, where, what,
 	      "%zu bytes, %zu left, stopped at %zu: %zu+%zu, %zu+%zu, not %zu: %zu+%zu, %zu+%zu",
 	      total, left, stop.done, stop.dst, stop.dst_offset, stop.src, stop.src_offset, done,
 	      expected.dst, expected.dst_offset, expected.src, expected.src_offset);
@@ -748,42 +742,16 @@ static void iovec_one(const struct operation *v, const struct field *s, const st
 
 static void sweep_iovec(const struct operation *v, unsigned int step)
 {
-	for (int k = 0; k < KINDS; k++) {
-		struct field f = make_field((enum kind)k), g = make_field(UNMAPPED);
-
-		for (unsigned int i = 0; i < 40000; i += step) {
-			if (k != READ_ONLY)
-				iovec_one(v, &f, &g, (enum kind)k, "source");
-			iovec_one(v, &g, &f, UNMAPPED, "destination");
-		}
-		drop_field(&g);
-		drop_field(&f);
+	for (unsigned int i = 0; i < 40000; i += step) {
+		if (v->kind != READ_ONLY)
+			iovec_one(v, &v->bad, &v->other, v->kind, "source ");
+		iovec_one(v, &v->other, &v->bad, UNMAPPED, "destination ");
 	}
 }
 
 /* ---- all of them -------------------------------------------------------------------------- */
 
 /* The header's functions, which call the default implementation; that is also swept under its own name. */
-static size_t default_clear(void *dst, size_t len)
-{
-	return hf_clear_nofault(dst, len);
-}
-
-static size_t default_copy(void *dst, const void *src, size_t len)
-{
-	return hf_copy_nofault(dst, src, len);
-}
-
-static size_t default_fill(void *dst, uint8_t value, size_t len)
-{
-	return hf_fill_nofault(dst, value, len);
-}
-
-static size_t default_move(void *dst, const void *src, size_t len)
-{
-	return hf_move_nofault(dst, src, len);
-}
-
 static struct hf_memory_result default_compare(const void *a, const void *b, size_t len)
 {
 	struct hf_memory_result r = { 0, 0 };
@@ -811,49 +779,81 @@ static void add(struct operation operation)
 	operations[count++] = operation;
 }
 
+/* Adds fill, move, compare and find. */
+static void add_memory(const struct hf_variant_memory *m, unsigned int every, bool has_limits)
+{
+	struct operation common = { "fill",
+				    m->name,
+				    m->is_legal,
+				    .range = set_range,
+				    .every = every,
+				    .others = 3,
+				    .has_limits = has_limits,
+				    .fill = m->fill };
+
+	add(common);
+	common.family = "move";
+	common.range = move_range;
+	common.has_limits = false;
+	common.copy = m->move;
+	add(common);
+	common.family = "compare";
+	common.range = compare_range;
+	common.reads_only = true;
+	common.compare = m->compare;
+	add(common);
+	common.family = "find";
+	common.range = find_range;
+	common.find = m->find;
+	add(common);
+}
+
 static void list_all(void)
 {
+	static const struct hf_variant_memory defaults = { "default",       hf_fill_nofault,
+							   hf_move_nofault, default_compare,
+							   default_find,    NULL };
 	size_t n;
 	const struct hf_variant_clear *clear = hf_variant_clears(&n);
 
 	for (size_t i = 0; i < n; i++)
-		add((struct operation){ "clear", clear[i].name, clear[i].is_legal, sweep_set, 1, 1,
-					!strncmp(clear[i].name, "hand_", 5),
+		add((struct operation){ "clear", clear[i].name, clear[i].is_legal,
+					.range = set_range, .every = 1, .others = 1,
+					.has_limits = !strncmp(clear[i].name, "hand_", 5),
 					.clear = clear[i].function });
 	const struct hf_variant_copy *copy = hf_variant_copies(&n);
 
 	for (size_t i = 0; i < n; i++)
-		add((struct operation){ "copy", copy[i].name, copy[i].is_legal, sweep_copy, 1, 1,
-					!strncmp(copy[i].name, "hand_", 5),
+		add((struct operation){ "copy", copy[i].name, copy[i].is_legal, .range = copy_range,
+					.every = 1, .others = 1,
+					.has_limits = !strncmp(copy[i].name, "hand_", 5),
 					.copy = copy[i].function });
 	const struct hf_variant_memory *m = hf_variant_memories(&n);
 
-	for (size_t i = 0; i < n; i++, m++) {
-		/* The first has words only. */
-		add((struct operation){ "fill", m->name, m->is_legal, sweep_set, 1, 3, i > 0,
-					.fill = m->fill });
-		add((struct operation){ "move", m->name, m->is_legal, sweep_move, 1, 3,
-					.copy = m->move });
-		add((struct operation){ "compare", m->name, m->is_legal, sweep_compare, 1, 3,
-					.compare = m->compare });
-		add((struct operation){ "find", m->name, m->is_legal, sweep_find, 1, 3,
-					.find = m->find });
-	}
-	add((struct operation){ "clear", "default", NULL, sweep_set, 5, 1,
-				.clear = default_clear });
-	add((struct operation){ "copy", "default", NULL, sweep_copy, 5, 1, .copy = default_copy });
-	add((struct operation){ "fill", "default", NULL, sweep_set, 7, 3, .fill = default_fill });
-	add((struct operation){ "move", "default", NULL, sweep_move, 7, 3, .copy = default_move });
-	add((struct operation){ "compare", "default", NULL, sweep_compare, 7, 3,
-				.compare = default_compare });
-	add((struct operation){ "find", "default", NULL, sweep_find, 7, 3, .find = default_find });
-	add((struct operation){ "words", "default", NULL, sweep_words, 1, .others = 1 });
-	add((struct operation){ "iovec", "default", NULL, sweep_iovec, 1, .others = 1 });
+	for (size_t i = 0; i < n; i++)
+		add_memory(&m[i], 1, i > 0); /* the first has only words */
+	add((struct operation){ "clear", "default", .range = set_range, .every = 5, .others = 1,
+				.clear = hf_clear_nofault });
+	add((struct operation){ "copy", "default", .range = copy_range, .every = 5, .others = 1,
+				.copy = hf_copy_nofault });
+	add_memory(&defaults, 7, false);
+	add((struct operation){ "words", "default", .whole = sweep_words, .every = 1 });
+	add((struct operation){ "iovec", "default", .whole = sweep_iovec, .every = 1 });
 }
 
 static bool is_legal(const struct operation *v)
 {
 	return !v->is_legal || v->is_legal();
+}
+
+/* Low enough that the sizes used here take the code paths for large ranges. */
+static void lower_limits(struct hf_detail_limits *limits, uint64_t repeat_from,
+			 uint64_t stream_from)
+{
+	hf_atomic64_store_relaxed(&limits->repeat_from, repeat_from);
+	hf_atomic64_store_relaxed(&limits->stream_from, stream_from);
+	hf_atomic64_store_relaxed(&limits->other_from,
+				  repeat_from < stream_from ? repeat_from : stream_from);
 }
 
 /* Sweeps the implementations that have size limits again, with limits other than this machine's. */
@@ -870,7 +870,7 @@ static void sweep_limits(const char *way, uint64_t repeat_from, uint64_t stream_
 			continue;
 		snprintf(name, sizeof(name), "%s, %s", v.name, way);
 		v.name = name;
-		v.sweep(&v, 5 * step);
+		sweep(v, 5 * step);
 		report(v.family, name);
 	}
 }
@@ -884,7 +884,10 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: sweep [STEP [FAMILY NAME]]\n");
 		return 2;
 	}
-	start_field();
+	page = (size_t)sysconf(_SC_PAGESIZE);
+	emulated = getenv("HF_SWEEP_EMULATED") != NULL;
+	if (hf_nofault_install())
+		die("hf_nofault_install");
 	for (size_t i = 0; i < sizeof(pattern); i++)
 		pattern[i] = (unsigned char)(i * 7 + i / 256 + 1);
 	list_all();
@@ -897,7 +900,7 @@ int main(int argc, char **argv)
 		if (alone && (strcmp(argv[2], v->family) || strcmp(argv[3], v->name)))
 			continue;
 		if (is_legal(v)) {
-			v->sweep(v, v->every * step);
+			sweep(*v, v->every * step);
 			report(v->family, v->name);
 		} else if (alone) {
 			ktap_skip("this processor can't run it", "%s %s", v->family, v->name);

@@ -101,58 +101,33 @@ OPERATION(hf_copy_iovec_nofault)
 	return stop.done == len ? len : 0;
 }
 
-#define WORD(bits)                                                                                 \
-	OPERATION(hf_load##bits##_nofault)                                                              \
-	{                                                                                          \
-		uint##bits##_t value;                                                              \
-                                                                                                   \
-		(void)to;                                                                          \
-		if (hf_load##bits##_nofault(&value, from + len - bits / 8))                        \
-			exit(3);                                                                   \
-		return value == 77;                                                                \
-	}                                                                                          \
-	OPERATION(hf_store##bits##_nofault)                                                             \
-	{                                                                                          \
-		(void)from;                                                                        \
-		if (hf_store##bits##_nofault(to + len - bits / 8, 7))                              \
-			exit(3);                                                                   \
-		return bits / 8;                                                                   \
+/* Runs `call` on the last word of each range; `found` is what it read. Returns `written`. */
+#define WORD(operation, bits, call, written)                                                            \
+	OPERATION(hf_##operation##bits##_nofault)                                                       \
+	{                                                                                               \
+		uint##bits##_t found;                                                                   \
+                                                                                                        \
+		(void)found;                                                                            \
+                                                                                                        \
+		to += len - bits / 8;                                                                   \
+		from += len - bits / 8;                                                                 \
+		if (call)                                                                               \
+			exit(3);                                                                        \
+		return written;                                                                         \
 	}
-
-#define ATOMIC(bits)                                                                               \
-	OPERATION(hf_cmpxchg##bits##_nofault)                                                           \
-	{                                                                                          \
-		uint##bits##_t found;                                                              \
-                                                                                                   \
-		(void)from;                                                                        \
-		if (hf_cmpxchg##bits##_nofault(to + len - bits / 8, 1, 2, &found))                 \
-			exit(3);                                                                   \
-		return found == 77;                                                                \
-	}                                                                                          \
-	OPERATION(hf_exchange##bits##_nofault)                                                          \
-	{                                                                                          \
-		uint##bits##_t found;                                                              \
-                                                                                                   \
-		(void)from;                                                                        \
-		if (hf_exchange##bits##_nofault(to + len - bits / 8, 1, &found))                   \
-			exit(3);                                                                   \
-		return bits / 8;                                                                   \
-	}                                                                                          \
-	OPERATION(hf_fetch_add##bits##_nofault)                                                         \
-	{                                                                                          \
-		uint##bits##_t found;                                                              \
-                                                                                                   \
-		(void)from;                                                                        \
-		if (hf_fetch_add##bits##_nofault(to + len - bits / 8, 1, &found))                  \
-			exit(3);                                                                   \
-		return found == 77;                                                                \
-	}
+#define PLAIN(bits)                                                                                     \
+	WORD(load, bits, hf_load##bits##_nofault(&found, from), found == 77)                            \
+	WORD(store, bits, hf_store##bits##_nofault(to, 7), bits / 8)
+#define ATOMIC(bits)                                                                                    \
+	WORD(cmpxchg, bits, hf_cmpxchg##bits##_nofault(to, 1, 2, &found), found == 77)                  \
+	WORD(exchange, bits, hf_exchange##bits##_nofault(to, 1, &found), bits / 8)                      \
+	WORD(fetch_add, bits, hf_fetch_add##bits##_nofault(to, 1, &found), found == 77)
 
 /* clang-format on */
-WORD(8)
-WORD(16)
-WORD(32)
-WORD(64)
+PLAIN(8)
+PLAIN(16)
+PLAIN(32)
+PLAIN(64)
 ATOMIC(32)
 ATOMIC(64)
 

@@ -13,7 +13,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
-from checks import Checks, arguments  # noqa: E402
+from checks import Checks, arguments, read  # noqa: E402
 
 OVERRUNS = [["clear over a variable"], ["clear over a global"], ["store to a freed block"]]
 SANITIZERS = {
@@ -22,11 +22,6 @@ SANITIZERS = {
 }
 # The declarations in nofault.h.
 OPERATIONS = re.compile(r"^(?:HF_INLINE )?HF_MUST_CHECK [\w ]+?(hf_\w*nofault\w*)\(", re.MULTILINE)
-
-
-def declared(source_dir):
-    with open(os.path.join(source_dir, "include", "holdfast", "nofault.h"), encoding="utf-8") as text:
-        return set(OPERATIONS.findall(text.read()))
 
 
 def call(*command):
@@ -42,6 +37,7 @@ def main():
     shutil.rmtree(args.work_dir, ignore_errors=True)
     os.makedirs(args.work_dir)
     program = os.path.join(args.work_dir, "program")
+    declared = set(OPERATIONS.findall(read(args.source_dir, "include", "holdfast", "nofault.h")))
     checks = Checks()
 
     def build(compiler, *flags):
@@ -62,10 +58,10 @@ def main():
             checks.check(name + ": no report", code == 0, output)
             operations = [line.split() for line in call(program, "list")[1].splitlines()]
             checks.check(name + ": the table has the operations of the header",
-                         {operation for operation, _, _ in operations} == declared(args.source_dir))
+                         {operation for operation, _, _ in operations} == declared)
             if sanitizer == "address":
-                reports = reports + [["reads", operation] for operation, reads, _ in operations if reads == "1"]
-                reports = reports + [["writes", operation] for operation, _, writes in operations if writes == "1"]
+                reports = [*reports, *(["reads", name] for name, reads, _ in operations if reads == "1"),
+                           *(["writes", name] for name, _, writes in operations if writes == "1")]
             else:
                 for operation, _, _ in operations:
                     code, output = call(program, "uses", operation)
