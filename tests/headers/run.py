@@ -8,7 +8,7 @@
   quiet         no header warns in a user's program, whatever warnings are on
   locking       clang's -Wthread-safety rejects a missing lock, a lock taken twice, not released, or released
                 without being held; it accepts correct programs, and our own code
-  refused       incorrect uses of hf::intrusive_ptr and its base classes do not compile, and correct ones do
+  refused       incorrect uses of hf::intrusive_ptr, its base classes and guards do not compile, and correct ones do
   together      all in one unit: every function emitted, every initialiser, guard and class used
   variant       the same with -DHF_VALIDATE=1, -DHF_ARCH_GENERIC, -DHF_ATOMIC_WHOLE=1 or a port's lock; with
                 ThreadSanitizer, no atomic instruction is hidden from it
@@ -37,7 +37,7 @@ import zlib
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 import mutation  # noqa: E402
-from checks import Checks, Failed, Skip, arguments, read, run, write  # noqa: E402
+from checks import Checks, Failed, Skip, arguments, read, run, sources, write  # noqa: E402
 
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 GCC_WARNINGS = ["-Wshadow", "-Wconversion"]
@@ -127,9 +127,7 @@ class Tree:
         self.source, self.build = source, build
         self.installed = os.path.join(source, "include")  # as users have them
         top = os.path.join(self.installed, "holdfast")
-        self.files = sorted(os.path.relpath(os.path.join(folder, name), top)
-                            for folder, _, names in os.walk(top)
-                            for name in names if name.endswith(".h"))
+        self.files = [os.path.relpath(path, top) for path in sources(top, pattern="*.h")]
         self.moved = {name: read(os.path.join(top, name)) for name in self.files if name in MOVED}
         self.files = [name for name in self.files if name not in MOVED]
         self.text = {name: read(os.path.join(top, name)) for name in self.files}
@@ -191,37 +189,79 @@ class Tree:
                     for name in self.headers(cpu)]
         return self.once(("alone", cpu, suffix), make)
 
-    def unit_together(self, suffix, freestanding=False):
+    def unit_together(self, suffix):
         """A file that includes all headers in both orders, and uses what they define."""
         def make():
-            names = self.public()
-            where = "freestanding" if freestanding else "hosted"
-            text = self.includes(names) + self.includes(reversed(names)) + self.use(suffix)
-            return write(os.path.join(self.build, "together_" + where + suffix), text)
-        return self.once(("together", suffix, freestanding), make)
+            text = self.includes(self.public()) + self.includes(reversed(self.public())) + use(suffix)
+            return write(os.path.join(self.build, "together" + suffix), text)
+        return self.once(("together", suffix), make)
 
-    def use(self, suffix):
-        """Code that uses initialisers, guards and classes."""
-        lines = ["static hf_refcount_t use_refcount = HF_REFCOUNT_INIT(1);",
-                 "static hf_lockref_t use_lockref = HF_LOCKREF_INIT(1);",
-                 "static hf_spinlock_t use_spinlock = HF_SPINLOCK_INIT, use_other = HF_SPINLOCK_INIT;",
-                 "static hf_spinlock_ticket_t use_ticket = HF_SPINLOCK_TICKET_INIT;"]
-        lines += ["bool use_all(void);", "bool use_all(void)", "{", "\tbool done = false;"]
-        # Two guards on one line: their generated names must differ.
-        lines += ["\t{\n\t\tHF_SPINLOCK_GUARD(&use_other); HF_SPINLOCK_GUARD(&use_spinlock);"
-                  "\n\t\tdone = !done;\n\t}",
-                  "\thf_spinlock_ticket_lock(&use_ticket);\n\thf_spinlock_ticket_unlock(&use_ticket);",
-                  "\tif (hf_refcount_inc_not_zero(&use_refcount))",
-                  "\t\thf_lockref_get(&use_lockref);", "\treturn done;", "}"]
-        if suffix == ".cpp":
-            lines += ["template <class L> struct use_class {",
-                      "\tstatic bool use(L &l)", "\t{", "\t\tl.lock();", "\t\tl.unlock();",
-                      "\t\treturn l.try_lock() && l.is_locked() && l.native_handle();", "\t}", "};",
-                      "bool use_default(hf::spinlock &l);",
-                      "bool use_default(hf::spinlock &l)", "{",
-                      "\treturn use_class<hf::spinlock>::use(l);", "}"]
-            lines += ["template struct use_class<hf::spinlock_ticket>;"]
-        return "\n".join(lines) + "\n"
+
+USE = """
+static hf_refcount_t use_refcount = HF_REFCOUNT_INIT(1);
+static hf_lockref_t use_lockref = HF_LOCKREF_INIT(1);
+static hf_spinlock_t use_spinlock = HF_SPINLOCK_INIT, use_other = HF_SPINLOCK_INIT;
+static hf_spinlock_ticket_t use_ticket = HF_SPINLOCK_TICKET_INIT;
+bool use_all(void);
+bool use_all(void)
+{
+	bool done = false;
+	{
+		/* Their generated names must differ. */
+		HF_SPINLOCK_GUARD(&use_other); HF_SPINLOCK_GUARD(&use_spinlock);
+		done = !done;
+	}
+	hf_spinlock_ticket_lock(&use_ticket);
+	hf_spinlock_ticket_unlock(&use_ticket);
+	if (hf_refcount_inc_not_zero(&use_refcount))
+		hf_lockref_get(&use_lockref);
+	return done;
+}
+"""
+USE_CLASSES = """
+template <class L> bool use_class(L &l)
+{
+	l.lock();
+	l.unlock();
+	return l.try_lock() && l.is_locked() && l.native_handle();
+}
+template bool use_class(hf::spinlock &);
+template bool use_class(hf::spinlock_ticket &);
+"""
+# Not freestanding.
+USE_LIBRARY = """
+#include <chrono>
+#include <mutex>
+bool use_mutex(hf::mutex &lock);
+bool use_mutex(hf::mutex &lock)
+{
+	std::lock_guard<hf::mutex> hold(lock);
+	return lock.try_lock_for(std::chrono::milliseconds(1));
+}
+struct use_page : hf::refcounted<use_page> { int data = 0; };
+struct use_entry : hf::lockref_counted<use_entry> { int data = 0; };
+int use_owners(use_entry &entry);
+int use_owners(use_entry &entry)
+{
+	hf::intrusive_ptr<use_page> p = hf::make_intrusive<use_page>(), q = p;
+	hf::intrusive_ptr<const use_entry> r(&entry, hf::retain_not_dead);
+	p.reset();
+	if (!r || q == nullptr || p == q)
+		return 0;
+	return q->data + r->data + q->references();
+}
+template <class L> bool use_guard(L &lock)
+{
+	hf::guard<L> hold(lock);
+	return lock.is_locked();
+}
+template bool use_guard(hf::spinlock &);
+template bool use_guard(hf::spinlock_ticket &);
+"""
+
+
+def use(suffix):
+    return USE + (USE_CLASSES if suffix == ".cpp" else "")
 
 
 # ---- compilers ----------------------------------------------------------------------------------
@@ -316,22 +356,7 @@ def quiet(tree, compiler, std):
         if any(re.search(r"\b%s\b" % kind, code) for code in tree.code.values()):
             lines.append("extern %s user_%s;\n%s user_%s = %s_INIT%s;"
                          % (kind, kind, kind, kind, name, arguments))
-    lines.append(tree.use(suffix_of(std)))
-    if cxx:
-        lines[:0] = ["#include <chrono>\n#include <mutex>"]
-        lines += ["bool user_waits(hf::mutex &lock);\nbool user_waits(hf::mutex &lock)\n{",
-                  "\tstd::lock_guard<hf::mutex> hold(lock);",
-                  "\treturn lock.try_lock_for(std::chrono::milliseconds(1));\n}"]
-        lines += ["struct user_page : hf::refcounted<user_page> { int data = 0; };",
-                  "struct user_entry : hf::lockref_counted<user_entry> { int data = 0; };",
-                  "int user_owns(user_entry &entry);\nint user_owns(user_entry &entry)\n{",
-                  "\thf::intrusive_ptr<user_page> p = hf::make_intrusive<user_page>(), q = p;",
-                  "\thf::intrusive_ptr<const user_entry> r(&entry, hf::retain_not_dead);",
-                  "\tp.reset();\n\tif (!r || q == nullptr || p == q)\n\t\treturn 0;",
-                  "\treturn q->data + r->data + q->references();\n}"]
-        lines += ["bool user_holds(hf::%s &lock);\nbool user_holds(hf::%s &lock)"
-                  "\n{\n\thf::guard<hf::%s> hold(lock);\n\treturn lock.is_locked();\n}"
-                  % (name, name, name) for name in ("spinlock", "spinlock_ticket")]
+    lines.append(use(suffix_of(std)) + (USE_LIBRARY if cxx else ""))
     unit = write(os.path.join(tree.build, "quiet", NAMES[compiler] + std + suffix_of(std)),
                  "\n".join(lines) + "\n")
     flags = QUIET + (QUIET_CXX if cxx else ["-Wstrict-prototypes"])
@@ -342,8 +367,8 @@ def quiet(tree, compiler, std):
 
 # {name: (body of a function, regular expression for clang's error; None if it is correct)}
 LOCKING = {
-    "right": ("take(); data++; release(); if (trytake()) {{ data++; release(); }}"
-              " {{ guard; data++; }} {{ guard; data++; }}", None),
+    "right": ("take(); data++; release(); if (trytake()) { data++; release(); }"
+              " { guard; data++; } { guard; data++; }", None),
     "missing": ("data++;", "requires holding"),
     "missing after a failed try": ("if (!trytake()) data++; else release();", "requires holding"),
     "missing behind an unlock": ("take(); release(); data++;", "requires holding"),
@@ -358,41 +383,36 @@ LOCKING = {
 
 def locking(tree, language):
     """Compile each program of LOCKING with each lock."""
-    compiler = tool("clang" if language == "c" else "clang++")
-    rows = [("hf_spinlock_t", "hf_spinlock_", "HF_SPINLOCK_GUARD(&lock)"),
-            ("hf_spinlock_ticket_t", "hf_spinlock_ticket_", None),
-            ("hf_lockref_t", "hf_lockref_", None),
-            ("hf_lockref_waitfree_t", "hf_lockref_waitfree_", None),
-            ("hf_mutex_t", "hf_mutex_", "HF_MUTEX_GUARD(&lock)"), ("hf_mutex_shared_t", "hf_mutex_shared_", None)]
-    calls = [(kind, operations + "lock(&lock)", operations + "trylock(&lock)", operations + "unlock(&lock)", guard)
-             for kind, operations, guard in rows]
+    compiler, std, suffix = ("clang", "gnu11", ".c") if language == "c" else ("clang++", "c++17", ".cpp")
+    words = [tool(compiler), "-std=" + std, *WARNINGS, "-Wthread-safety", "-I", tree.installed]
+    guards = {"hf_spinlock": "HF_SPINLOCK_GUARD(&lock)", "hf_mutex": "HF_MUTEX_GUARD(&lock)"}
+    # (type, lock, trylock, unlock, guard)
+    calls = [(name + "_t", name + "_lock(&lock)", name + "_trylock(&lock)", name + "_unlock(&lock)", guards.get(name))
+             for name in ("hf_spinlock", "hf_spinlock_ticket", "hf_lockref", "hf_lockref_waitfree", "hf_mutex",
+                          "hf_mutex_shared")]
     if language == "c++":
         calls = [("hf::" + name, "lock.lock()", "lock.try_lock()", "lock.unlock()",
                   "hf::guard<hf::%s> hold(lock)" % name) for name in ("spinlock", "spinlock_ticket", "mutex", "lockref")]
+    includes = tree.includes(["cond.h", "lockref_counted.h", "lockref_waitfree.h", "spinlock.h", "spinlock_ticket.h"])
     for number, (kind, take, trytake, release, guard) in enumerate(calls):
         for name, (body, says) in LOCKING.items():
             if "guard" in body and not guard:
                 if says:
                     continue
-                body = re.sub(r"\{\{ guard.*?\}\}", "", body)
+                body = re.sub(r"\{ guard.*?\}", "", body)
             if kind == "hf_mutex_t":
                 body = body.replace("guard; data++;", "guard; while (!data) hf_cond_wait(&cond, &lock);")
-            body = (body.replace("{{", "{").replace("}}", "}").replace("trytake()", trytake)
-                    .replace("take()", take).replace("release()", release)
-                    .replace("guard", guard or ""))
+            for word, call in (("trytake()", trytake), ("take()", take), ("release()", release), ("guard", guard or "")):
+                body = body.replace(word, call)
             text = ("%s\nstatic %s lock;\nstatic int data HF_GUARDED_BY(lock);\n"
-                    "extern hf_cond_t cond;\nvoid user(void);\nvoid user(void)\n{\n\t%s\n}\n"
-                    % (tree.includes(["cond.h", "lockref.h", "lockref_counted.h", "lockref_waitfree.h", "mutex.h", "spinlock.h",
-                                    "spinlock_ticket.h"]), kind,
-                       body))
-            unit = write(os.path.join(tree.build, "locking", "%s %d %s%s" % (
-                language, number, name, ".c" if language == "c" else ".cpp")), text)
-            expect("%s: %s" % (kind, name), [compiler, "-std=" + ("gnu11" if language == "c" else "c++17"), *WARNINGS,
-                                             "-Wthread-safety", "-I", tree.installed], unit, says)
+                    "extern hf_cond_t cond;\nvoid user(void);\nvoid user(void)\n{\n\t%s\n}\n" % (includes, kind, body))
+            unit = write(os.path.join(tree.build, "locking", "%s %d %s%s" % (language, number, name, suffix)), text)
+            expect("%s: %s" % (kind, name), words, unit, says)
 
 
-# Mistakes in the use of hf::intrusive_ptr. REFUSED: {name: (statements, regular expression for the error)}
+# Mistakes in the use of hf::intrusive_ptr and of guards. REFUSED: {name: (statements, regular expression for the error)}
 OWNERS = """#include <holdfast/intrusive_ptr.h>
+#include <holdfast/region.h>
 #include <holdfast/lockref_counted.h>
 struct page : hf::refcounted<page> { int n = 0; };
 struct marked : page { ~marked() {} };
@@ -430,6 +450,7 @@ REFUSED = {
         ("hf::intrusive_ptr<page> q(raw, hf::retain_not_dead);", "intrusive_ptr_add_ref_not_dead"),
     "an integer": ("int n = p; (void)n;", "cannot convert|no viable conversion"),
     "a reference thrown away": ("p.detach();", "nodiscard|unused-result"),
+    "a region that is a temporary": ("hf::region(raw, 8);", "nodiscard|unused-value|unused-result"),
     "a copied lockref": ("hf::lockref a, b(a);", "deleted"),
     "a copied entry": ("entry a, b(a);", "deleted"),
 }
@@ -446,21 +467,26 @@ def locking_own(tree):
     """The headers, src/, examples and tmpfs/ compile without a thread-safety warning."""
     flags = [tool("clang"), "-std=gnu11", "-Wall", "-Werror", "-Wthread-safety", "-D_GNU_SOURCE=",
              "-I", tree.include, "-I", os.path.join(tree.source, "tmpfs"), "-fsyntax-only"]
-    units = [tree.unit_together(".c")]
     has_urcu = subprocess.run([*flags, "-x", "c", "-"], input="#include <urcu/urcu-bp.h>\n",
                               text=True, stderr=subprocess.DEVNULL, check=False).returncode == 0
-    for folder in ("src", "examples", "tmpfs") if has_urcu else ("src", "examples"):
-        where = os.path.join(tree.source, folder)
-        units += [os.path.join(where, name) for name in sorted(os.listdir(where))
-                  if name.endswith(".c") and "fuse" not in name]
+    units = [tree.unit_together(".c"), *own_sources(tree.source, HOST)]
+    for folder in ("examples", "tmpfs") if has_urcu else ("examples",):
+        units += [path for path in sources(tree.source, folder)
+                  if os.path.basename(os.path.dirname(path)) == folder and "fuse" not in os.path.basename(path)]
     command(*flags, *units)
     if not has_urcu:
         Checks.skip("locking of tmpfs's code", "liburcu is not installed")
 
 
+def own_sources(source, cpu):
+    """The library's sources for this processor."""
+    return [path for path in sources(source, "src")
+            if os.path.basename(os.path.dirname(path)) != "arch" or os.path.basename(path).startswith(cpu)]
+
+
 def together(tree, compiler, std, *more):
     """Compile all headers with a table of all functions, so that each is emitted. Return the object file."""
-    unit = tree.unit_together(suffix_of(std), "-ffreestanding" in more)
+    unit = tree.unit_together(suffix_of(std))
     words = compiler(tree, std, *more)
     names = functions(tree, compiler, std, *more)
     text = ('#include "%s"\ntypedef void (*use_function)(void);\n'
@@ -500,11 +526,9 @@ def seen_by_tsan(tree, compiler, std):
 
 def run_whole(tree, compiler, *more):
     """Build and run whole.c with src/; each access to a part of a word is then a cmpxchg of the whole word."""
-    source = os.path.join(os.path.dirname(os.path.dirname(HERE)), "src")
-    files = [os.path.join(folder, name) for folder, _, names in os.walk(source)
-             for name in sorted(names) if name.endswith(".c")
-             if not folder.endswith("arch") or "-DHF_ARCH_GENERIC" not in more and name.startswith(compiler.cpu)]
-    lab = os.path.join(os.path.dirname(source), "lab")
+    source = os.path.dirname(os.path.dirname(HERE))
+    files = own_sources(source, "none" if "-DHF_ARCH_GENERIC" in more else compiler.cpu)
+    lab = os.path.join(source, "lab")
     files.append(os.path.join(lab, "variants", "spinlock", "user_nodes.c"))
     words = compiler(tree, "gnu11", "-O2", "-pthread", "-DHF_ATOMIC_WHOLE=1", "-I", lab, *more)
     made = os.path.join(tree.build, "whole_%08x" % zlib.crc32(" ".join(words).encode()))
@@ -524,7 +548,7 @@ PARENTHESES, BRACES = "\1", "\2"  # placeholders for a group of each
 
 def declared(tree, compiler, std, *more):
     """Return [(kind, name)] of the headers' declarations at file scope; a "function" or "template" has a body."""
-    unit = tree.unit_together(suffix_of(std), "-ffreestanding" in more)
+    unit = tree.unit_together(suffix_of(std))
     text = command(*compiler(tree, std, "-E", *more, warnings=False), unit)
     ours, kept = False, []
     for line in text.splitlines():
@@ -551,7 +575,6 @@ def file_scope(text):
     text = re.sub(r"\b__(attribute|asm)__\s*" + PARENTHESES, "", text)
     found = [("name", word) for body in re.findall(r"\benum\b[^;{}]*\{([^{}]*)\}", text)
              for word in re.findall(r"(?:^|,)\s*(\w+)", body)]
-    text = re.sub(r"\bnamespace (\w+)\s*\{", r"\1;", text)
     text = grouped(r"\{[^{}]*\}", BRACES, text)
     text = grouped(r"(?<!operator)(?<=\w)\s*<[^<>;]*>", "", text)
     for head, end in re.findall("([^;%s]*)([;%s])" % (BRACES, BRACES), text):
@@ -562,36 +585,21 @@ def file_scope(text):
     return found
 
 
-# Names in namespace hf.
-OWNER_NAMES = set("""
-    adopt adopt_t retain retain_t retain_not_zero retain_not_zero_t retain_not_dead retain_not_dead_t
-    intrusive_ptr refcounted delete_object make_intrusive lockref lockref_counted
-    static_pointer_cast const_pointer_cast dynamic_pointer_cast
-""".split())
-
-
 def prefixed_names(tree, compiler, std):
-    found = declared(tree, compiler, std)
-    wrong = sorted({name for _, name in found if not re.match(r"(hf|HF)_", name)}
-                   - {"hf", "guard", "spinlock", "mutex", "condition_variable", "region", "process_region", "region_guard",
-                      "clear_nofault", "copy_nofault", "copy_nofault_words", "fill_nofault"}
-                   - OWNER_NAMES
-                   - {"spinlock_ticket"})
+    """Names at file scope have the prefix, or are in namespace hf."""
+    wrong = sorted({name for _, name in declared(tree, compiler, std) if not re.match(r"(hf|HF)_", name)} - {"hf"})
     if wrong:
         raise Failed("names without the prefix at file scope: " + ", ".join(wrong))
 
 
 # ---- macros -------------------------------------------------------------------------------------
 
-def prefixed_macros(tree, compiler, std, *more):
+def prefixed_macros(tree, compiler, std):
     def macros(text):
-        words = compiler(tree, std, *more, warnings=False)
+        words = compiler(tree, std, warnings=False)
         out = command(*words, "-dM", "-E", "-x", "c++" if "++" in std else "c", "-", stdin=text)
         return set(re.findall(r"^#define (\w+)", out, re.MULTILINE))
-    freestanding = "-ffreestanding" in more
-    names = tree.public()
-    system = [name for name in SYSTEM if not (freestanding and SYSTEM[name])]
-    left = macros(tree.includes(names)) - macros("".join("#include <%s>\n" % n for n in system))
+    left = macros(tree.includes(tree.public())) - macros("".join("#include <%s>\n" % name for name in SYSTEM))
     # lockref.h defines macros with the names of the functions that a port's header provides.
     wrong = sorted(name for name in left if not name.startswith(("HF_", "hf_env_lockref_")))
     if wrong:
@@ -640,12 +648,9 @@ def freestanding_undefined(tree, compiler, std, *more):
 def places(tree, what, pattern, allowed):
     wrong = []
     code = {"include/holdfast/" + name: text for name, text in tree.code.items()}
-    source = os.path.join(tree.source, "src")
-    for folder, _, names in os.walk(source):
-        for name in names:
-            path = os.path.join(folder, name)
-            if name.endswith((".c", ".h")) and "/arch/" not in path:
-                code[os.path.relpath(path, tree.source)] = without_comments(read(path))
+    for path in sources(tree.source, "src") + sources(tree.source, "src", pattern="*.h"):
+        if "/arch/" not in path:
+            code[os.path.relpath(path, tree.source)] = without_comments(read(path))
     for name, text in code.items():
         if name.replace("include/holdfast/", "").startswith(allowed):
             continue
@@ -749,9 +754,8 @@ def definitions(tree, compiler):
     functions = sorted(name for name in functions if re.match(r"hf_(?!detail_|env_|arch_|atomic)", name))
     code = list(tree.code.values())
     for top in ("src", os.path.join("bindings", "extern")):
-        for folder, _, names in os.walk(os.path.join(tree.source, top)):
-            code += [without_comments(read(os.path.join(folder, name)))
-                     for name in names if name.endswith((".c", ".h"))]
+        code += [without_comments(read(path)) for pattern in ("*.c", "*.h")
+                 for path in sources(tree.source, top, pattern=pattern)]
     count = collections.Counter(name for text in code for name in defined(text))
     wrong = ["%s: %d definitions" % (name, count[name]) for name in functions if count[name] != 1
              and not re.fullmatch(BY_ENVIRONMENT, name)]
@@ -931,32 +935,27 @@ def checks(tree):
     def add(name, function, *arguments):
         found.append((name, lambda: function(tree, *arguments)))
 
+    port_lock = "-DHF_LOCKREF_LOCK_HEADER=\"%s\"" % os.path.join(HERE, "port_lock.h")
     for compiler in (GCC, CLANG):
-        add("inside extern C %s" % NAMES[compiler], inside_extern_c, compiler)
+        name = NAMES[compiler]
+        add("inside extern C " + name, inside_extern_c, compiler)
         for std in ("c++17", "c++20"):
-            add("refused %s %s" % (NAMES[compiler], std), refused, compiler, std)
+            add("refused %s %s" % (name, std), refused, compiler, std)
         for std in ("gnu11", "c++17", "c++20"):
-            add("quiet %s %s" % (NAMES[compiler], std), quiet, compiler, std)
+            add("quiet %s %s" % (name, std), quiet, compiler, std)
         for std, levels in STANDARDS.items():
             if compiler is GCC or len(levels) > 1:
-                add("alone %s %s" % (NAMES[compiler], std), alone, compiler, std)
+                add("alone %s %s" % (name, std), alone, compiler, std)
             for level in levels:
-                add("together %s %s %s" % (NAMES[compiler], std, level),
-                    together, compiler, std, level)
+                add("together %s %s %s" % (name, std, level), together, compiler, std, level)
         for more in ("-DHF_VALIDATE=1", "-DHF_ARCH_GENERIC", "-DHF_ATOMIC_WHOLE=1"):
-            std = "gnu11" if compiler is GCC else "c++17"
-            add("variant %s %s %s" % (NAMES[compiler], std, more),
-                together, compiler, std, "-O2", more)
+            add("variant %s %s" % (name, more), together, compiler, "gnu11" if compiler is GCC else "c++17", "-O2", more)
         for std in ("gnu11", "c++17"):
-            more = "-DHF_LOCKREF_LOCK_HEADER=\"%s\"" % os.path.join(HERE, "port_lock.h")
-            add("variant %s %s a port's lock in a lockref" % (NAMES[compiler], std),
-                parsed, compiler, std, more)
-        add("variant %s gnu11 -fsanitize=thread" % NAMES[compiler],
-            seen_by_tsan, compiler, "gnu11")
-        for more in ([], ["-DHF_LOCKREF_LOCK_HEADER=\"%s\"" % os.path.join(HERE, "port_lock.h")]):
-            what = "whole " + NAMES[compiler] + (" a port's lock in a lockref" if more else "")
-            add(what, run_whole, compiler, *more)
-            add(what + " -DHF_ARCH_GENERIC", run_whole, compiler, *more, "-DHF_ARCH_GENERIC")
+            add("variant %s %s a port's lock in a lockref" % (name, std), parsed, compiler, std, port_lock)
+        add("variant %s gnu11 -fsanitize=thread" % name, seen_by_tsan, compiler, "gnu11")
+        for what, more in (("", []), (" a port's lock in a lockref", [port_lock])):
+            add("whole %s%s" % (name, what), run_whole, compiler, *more)
+            add("whole %s%s -DHF_ARCH_GENERIC" % (name, what), run_whole, compiler, *more, "-DHF_ARCH_GENERIC")
     for compiler in (LLSC, LSE):
         add("alone %s gnu11" % NAMES[compiler], alone, compiler, "gnu11")
         for std in ("gnu11", "c++17"):
@@ -968,8 +967,7 @@ def checks(tree):
             if compiler in NAMES:
                 add("freestanding alone %s %s" % (name, std), freestanding_alone, compiler, std)
             add("freestanding together %s %s" % (name, std), freestanding_undefined, compiler, std)
-    add("freestanding together gcc gnu11 -DHF_VALIDATE=1", freestanding_undefined, GCC, "gnu11",
-        "-DHF_VALIDATE=1")
+    add("freestanding together gcc gnu11 -DHF_VALIDATE=1", freestanding_undefined, GCC, "gnu11", "-DHF_VALIDATE=1")
     for language in ("c", "c++"):
         add("locking %s" % language, locking, language)
     add("locking of our own code", locking_own)

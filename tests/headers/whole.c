@@ -71,33 +71,26 @@ static hf_refcount_t refcount = HF_REFCOUNT_INIT(1);
 static hf_rcuref_t rcuref = HF_RCUREF_INIT(1);
 static unsigned int under_queued, under_mcs, under_mutex, under_lockref, under_waitfree;
 
+/* Changes a plain variable under a lock. */
+#define LOCKED(type, object)                                                                       \
+	do {                                                                                       \
+		type##_lock(&object);                                                              \
+		under_##object++;                                                                  \
+		type##_unlock(&object);                                                            \
+	} while (0)
+
 static void *use(void *unused)
 {
 	for (int i = 0; i < ROUNDS; i++) {
-		hf_spinlock_queued_lock(&queued);
-		under_queued++;
-		hf_spinlock_queued_unlock(&queued);
-
-		hf_spinlock_mcs_lock(&mcs);
-		under_mcs++;
-		hf_spinlock_mcs_unlock(&mcs);
-
-		hf_mutex_lock(&mutex);
-		under_mutex++;
-		hf_mutex_unlock(&mutex);
-
+		LOCKED(hf_spinlock_queued, queued);
+		LOCKED(hf_spinlock_mcs, mcs);
+		LOCKED(hf_mutex, mutex);
 		hf_lockref_get(&lockref);
-		hf_lockref_lock(&lockref);
-		under_lockref++;
-		hf_lockref_unlock(&lockref);
+		LOCKED(hf_lockref, lockref);
 		CHECK(hf_lockref_put_or_lock(&lockref));
-
 		hf_lockref_waitfree_get(&waitfree);
-		hf_lockref_waitfree_lock(&waitfree);
-		under_waitfree++;
-		hf_lockref_waitfree_unlock(&waitfree);
+		LOCKED(hf_lockref_waitfree, waitfree);
 		CHECK(hf_lockref_waitfree_put_or_lock(&waitfree));
-
 		hf_refcount_inc(&refcount);
 		CHECK(!hf_refcount_dec_and_test(&refcount));
 		CHECK(hf_rcuref_get(&rcuref));

@@ -38,11 +38,13 @@ def supports(work, compiler, linker, flags):
 
 def main():
     args = arguments(__doc__, "source-dir", "work-dir", "static", "shared", "cc")
-    here = os.path.join(args.source_dir, "tests", "nofault", "link")
     include = "-I" + os.path.join(args.source_dir, "include")
     shutil.rmtree(args.work_dir, ignore_errors=True)
     os.makedirs(args.work_dir)
     program = os.path.join(args.work_dir, "program")
+    faults = os.path.join(args.source_dir, "tests", "nofault", "link", "faults.c")
+    none = write(os.path.join(args.work_dir, "none.c"),
+                 "#include <holdfast/nofault.h>\nint main(void) { return hf_nofault_install(); }\n")
     libraries = {
         "static": [args.static],
         "shared": [args.shared, "-Wl,-rpath," + os.path.dirname(args.shared)],
@@ -69,13 +71,12 @@ def main():
                     continue
                 start = [*compiler, "-O1", "-Wall", "-fuse-ld=" + linker, *flags, include]
                 for kind, library in libraries.items():
-                    for source in ("faults", "none"):
-                        one("%s, %s library, %s" % (name, kind, source),
-                            [*start, os.path.join(here, source + ".c"), *library])
+                    one("%s, %s library, sites" % (name, kind), [*start, faults, *library])
+                    one("%s, %s library, no sites" % (name, kind), [*start, none, *library])
                 # With one linker also from the library's sources; the others would get the same objects.
                 if way == "lto" and linker == "bfd":
                     one(name + ", the library's sources",
-                        [*start, os.path.join(here, "faults.c"), *sources(args.source_dir, "src")])
+                        [*start, faults, *sources(args.source_dir, "src")])
     return checks.end()
 
 
