@@ -6,6 +6,8 @@ import subprocess
 import tempfile
 import unittest
 
+from checks import read, write
+
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "scripts", "bootstrap.sh")
 TOOLS = {
     # Like the real one, it fails if any of the names is unknown.
@@ -30,20 +32,15 @@ class Bootstrap(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
         for name, body in TOOLS.items():
-            path = os.path.join(self.folder, name)
-            with open(path, "w", encoding="utf-8") as file:
-                file.write("#!/bin/sh\n%s\n" % body)
-            os.chmod(path, 0o755)
+            os.chmod(write(os.path.join(self.folder, name), "#!/bin/sh\n%s\n" % body), 0o755)
         self.system_has([], [])
 
     def system_has(self, installed, offered):
         for name, packages in (("installed", installed), ("offered", offered), ("asked", [])):
-            with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
-                file.write("".join(p + "\n" for p in packages))
+            write(os.path.join(self.folder, name), "".join(p + "\n" for p in packages))
 
     def read(self, name):
-        with open(os.path.join(self.folder, name), encoding="utf-8") as file:
-            return file.read()
+        return read(self.folder, name)
 
     def start(self, *what, **environment):
         path = self.folder + ":" + os.environ["PATH"]

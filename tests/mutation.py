@@ -16,6 +16,8 @@ import re
 import shutil
 import subprocess
 
+from checks import Skip, read, write
+
 
 class Stale(Exception):
     """The mutant's edit no longer applies to the code."""
@@ -23,10 +25,6 @@ class Stale(Exception):
 
 class Survived(Exception):
     """The test did not detect the mutant, or failed with another message than the expected one."""
-
-
-class Skip(Exception):
-    """The mutant can't run here; the argument says why."""
 
 
 def copy(source, folder, *parts):
@@ -56,16 +54,14 @@ def edit(path, change):
     if change is None:
         os.remove(path)
         return
-    with open(path, encoding="utf-8") as file:
-        before = file.read()
+    before = read(path)
     try:
         after = change(before)
     except Stale as why:
         raise Stale("%s: %s" % (path, why)) from None
     if after == before:
         raise Stale("%s: the edit has no effect" % path)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(after)
+    write(path, after)
 
 
 def must_fail(status, output, expected):

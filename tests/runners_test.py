@@ -14,6 +14,7 @@ sys.path[:0] = [HERE, os.path.join(ROOT, "scripts")]
 
 import check  # noqa: E402
 import mutation  # noqa: E402
+from checks import read, write  # noqa: E402
 import test as stages  # noqa: E402 (scripts/test.py)
 from ktap import judge  # noqa: E402
 
@@ -122,18 +123,13 @@ class Mutation(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
         self.source = os.path.join(self.folder.name, "source")
-        os.makedirs(os.path.join(self.source, "src"))
-        with open(os.path.join(self.source, "src", "a.c"), "w", encoding="utf-8") as file:
-            file.write("one two two\n")
+        write(os.path.join(self.source, "src", "a.c"), "one two two\n")
 
     def copied(self, change):
         tree = mutation.copy(self.source, os.path.join(self.folder.name, "copy"), "src")
         path = os.path.join(tree, "src", "a.c")
         mutation.edit(path, change)
-        if not os.path.exists(path):
-            return None
-        with open(path, encoding="utf-8") as file:
-            return file.read()
+        return read(path) if os.path.exists(path) else None
 
     def test_edit(self):
         self.assertEqual(self.copied(mutation.swap("one", "1")), "1 two two\n")
@@ -180,9 +176,7 @@ class Count(unittest.TestCase):
 
     def counted(self, *cases):
         with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "junit.xml")
-            with open(path, "w", encoding="utf-8") as file:
-                file.write("<testsuite>%s</testsuite>" % "".join(cases))
+            path = write(os.path.join(folder, "junit.xml"), "<testsuite>%s</testsuite>" % "".join(cases))
             stage = stages.Stage("none")
             stages.count(stage, path)
         return stage.passed, stage.failed, stage.skipped

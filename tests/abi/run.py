@@ -22,7 +22,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from checks import Checks, arguments  # noqa: E402
+from checks import Checks, arguments, read, sources  # noqa: E402
 
 LARGEST = 64  # bytes of an exported object
 LISTS = {"libholdfast": "src", "libholdfast-extern": os.path.join("bindings", "extern")}
@@ -56,13 +56,12 @@ def exported(library):
 def listed(path):
     """Return [(kind, size, name, machines or None)], and the comment lines above them."""
     rows, comment = [], []
-    with open(path, encoding="utf-8") as file:
-        for line in file:
-            if line.startswith("#"):
-                comment.append(line)
-            elif line.strip():
-                kind, size, name, *machines = line.split()
-                rows.append((kind, int(size), name, machines[0] if machines else None))
+    for line in read(path).splitlines(keepends=True):
+        if line.startswith("#"):
+            comment.append(line)
+        elif line.strip():
+            kind, size, name, *machines = line.split()
+            rows.append((kind, int(size), name, machines[0] if machines else None))
     return rows, comment
 
 
@@ -100,11 +99,9 @@ def version_of(name, number):
 
 def update_debian(source, path, symbols, rows):
     """Remove old names from Debian's symbols file; add new ones with the current version."""
-    with open(os.path.join(source, "include", "holdfast", "version.h"), encoding="utf-8") as file:
-        version = ".".join(re.findall(r"^#define HF_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", file.read(),
-                                      re.MULTILINE))
-    with open(path, encoding="utf-8") as file:
-        lines = file.read().splitlines(keepends=True)
+    version = ".".join(re.findall(r"^#define HF_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)",
+                                  read(source, "include", "holdfast", "version.h"), re.MULTILINE))
+    lines = read(path).splitlines(keepends=True)
     old = {match[1]: match[2] for line in lines
            if (match := re.search(r"(hf_\w+)@%s (\S+)" % symbols, line))}
     with open(path, "w", encoding="utf-8") as file:
@@ -121,11 +118,8 @@ def update_debian(source, path, symbols, rows):
 def words_of(headers):
     """Count the words of the headers outside comments."""
     words = collections.Counter()
-    for folder, _, files in os.walk(headers):
-        for file in files:
-            with open(os.path.join(folder, file), encoding="utf-8") as header:
-                text = re.sub(r"/\*.*?\*/|//[^\n]*", "", header.read(), flags=re.DOTALL)
-            words.update(re.findall(r"\w+", text))
+    for path in sources(headers, pattern="*.h"):
+        words.update(re.findall(r"\w+", re.sub(r"/\*.*?\*/|//[^\n]*", "", read(path), flags=re.DOTALL)))
     return words
 
 
@@ -168,9 +162,7 @@ def main():
     checks.wrong("symbols", "\n".join(bad))
     checks.check("version", versions == {version}, "the soname is %s.so.%s, but the symbols' versions are %s"
                  % (library, number, sorted(versions)))
-    path = os.path.join(args.source_dir, packaged)
-    with open(path, encoding="utf-8") as file:
-        debian = set(re.findall(r"(hf_\w+)@" + version, file.read()))
+    debian = set(re.findall(r"(hf_\w+)@" + version, read(args.source_dir, packaged)))
     checks.wrong(packaged, " ".join(sorted(debian ^ {row[2] for row in rows})))
 
     if args.program:

@@ -16,7 +16,6 @@ Warnings are errors. NAME selects a compiler, which need not be in the default l
 with 77 if no compiler is installed.
 """
 import concurrent.futures
-import glob
 import os
 import re
 import shutil
@@ -25,7 +24,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from checks import Checks, arguments, run  # noqa: E402
+from checks import Checks, arguments, read, run, sources, write  # noqa: E402
 
 VERSIONS = {"gcc": range(11, 15), "clang": range(14, 20)}
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
@@ -63,6 +62,11 @@ def find():
     return found, missing
 
 
+def public_headers(source):
+    return sorted(name for name in os.listdir(os.path.join(source, "include", "holdfast"))
+                  if name.endswith(".h") and name not in MOVED)
+
+
 class Check:
     """The checks of one compiler."""
 
@@ -77,8 +81,7 @@ class Check:
         # As released; and without optimisation, where compilers warn about other things.
         for optimise in ("-O2", "-O0"):
             objects = []
-            for file in sorted(glob.glob(os.path.join(self.source, "src", "**", "*.c"), recursive=True) +
-                               glob.glob(os.path.join(self.source, "bindings", "extern", "src", "*.c"))):
+            for file in sources(self.source, "src") + sources(self.source, "bindings", "extern", "src"):
                 objects.append(os.path.join(self.folder, "lib%s_%s.o" % (
                     optimise, os.path.relpath(file, self.source).replace("/", "_"))))
                 run(self.c, "-std=gnu11", optimise, *WARNINGS, "-fPIC", "-fvisibility=hidden",
@@ -89,25 +92,20 @@ class Check:
 
     def headers(self):
         unit = os.path.join(self.folder, "headers")
-        names = sorted(os.path.relpath(file, os.path.join(self.include, "holdfast")) for file in
-                       glob.glob(os.path.join(self.include, "holdfast", "*.h")))
+        text = "".join('#include "holdfast/%s"\n' % name for name in public_headers(self.source))
         for cxx, std in ((False, "c11"), (False, "gnu11"), (True, "c++17"), (True, "gnu++17")):
             if cxx and not version_of(self.cxx):
                 continue
-            file = unit + (".cpp" if cxx else ".c")
-            with open(file, "w", encoding="utf-8") as out:
-                out.writelines('#include "holdfast/%s"\n' % name for name in names
-                               if name not in MOVED)
+            file = write(unit + (".cpp" if cxx else ".c"), text)
             run(self.cxx if cxx else self.c, "-std=" + std, "-O1", *WARNINGS, "-Wshadow",
                 "-fkeep-inline-functions" if self.c.startswith("gcc") else "-Wno-unused-function",
                 "-I" + self.include, "-c", file, "-o", unit + ".o")
 
     def examples(self):
-        for file in sorted(glob.glob(os.path.join(self.source, "examples", "*.c*"))):
+        cxx_files = sources(self.source, "examples", pattern="*.cpp") if version_of(self.cxx) else []
+        for file in sources(self.source, "examples") + cxx_files:
             cxx = file.endswith(".cpp")
-            if os.path.basename(file) in NOT_ALONE or not file.endswith((".c", ".cpp")):
-                continue
-            if cxx and not version_of(self.cxx):
+            if os.path.basename(file) in NOT_ALONE:
                 continue
             program = os.path.join(self.folder, os.path.splitext(os.path.basename(file))[0])
             run(self.cxx if cxx else self.c, "-std=" + ("gnu++17" if cxx else "gnu11"), "-O1",
@@ -132,26 +130,22 @@ REFUSED = [
 
 def refused(args, checks):
     """Each public header refuses an unsupported compiler by an #error before any other error."""
-    headers = sorted(os.path.basename(file) for file in
-                     glob.glob(os.path.join(args.source_dir, "include", "holdfast", "*.h")))
     for name, compiler, options, words in REFUSED:
         if not shutil.which(compiler):
             checks.skip("refused " + name, "%s is not installed" % compiler)
             continue
-        command = [compiler, "-ffreestanding", "-fsyntax-only", "-I", os.path.join(args.source_dir, "include"),
-                   *options]
-        c = [] if "-x" in options else ["-x", "c"]
-        plain = subprocess.run([*command, *c, "-"], input="#include <stdint.h>\n", text=True,
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-        if plain.returncode:
+        command = [compiler, "-x", "c", "-ffreestanding", "-fsyntax-only", "-I",
+                   os.path.join(args.source_dir, "include"), *options, "-"]
+
+        def compiled(header):
+            return subprocess.run(command, input="#include <%s>\n" % header, text=True, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, check=False)
+        if compiled("stdint.h").returncode:
             checks.skip("refused " + name, "%s does not support this target" % compiler)
             continue
         wrong = None
-        for header in headers:
-            if header in MOVED:
-                continue
-            done = subprocess.run([*command, *c, "-"], input="#include <holdfast/%s>\n" % header,
-                                  text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        for header in public_headers(args.source_dir):
+            done = compiled("holdfast/" + header)
             first = re.search(r"error: (.*)", done.stdout)
             if not done.returncode or not first or not re.search(words, first[1]):
                 wrong = "%s: %s" % (header, first[1] if first else "no error")
@@ -174,11 +168,8 @@ def main():
     include = os.path.join(args.work_dir, "include")
     shutil.rmtree(include, ignore_errors=True)
     shutil.copytree(os.path.join(args.source_dir, "include"), include)
-    for file in glob.glob(os.path.join(include, "**", "*.h"), recursive=True):
-        with open(file, encoding="utf-8") as text:
-            content = text.read()
-        with open(file, "w", encoding="utf-8") as text:
-            text.write(content.replace(SYSTEM_HEADER, ""))
+    for file in sources(include, pattern="*.h"):
+        write(file, read(file).replace(SYSTEM_HEADER, ""))
 
     def one(name):
         check = Check(args, name, *found[name])

@@ -12,7 +12,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 
-from checks import Checks, Failed, Skip, arguments  # noqa: E402
+from checks import Checks, Failed, Skip, arguments, write  # noqa: E402
 
 
 class Runtimes:
@@ -55,8 +55,7 @@ class Runtimes:
         os.makedirs(folder)
         for name in ("probe.go", "probe.h", "probe.c"):
             shutil.copy(os.path.join(HERE, name), folder)
-        with open(os.path.join(folder, "go.mod"), "w", encoding="utf-8") as file:
-            file.write("module probe\n\ngo 1.19\n")
+        write(os.path.join(folder, "go.mod"), "module probe\n\ngo 1.19\n")
         self.call("go", "build", "-o", "probe", ".", cwd=folder,
                   env={"CGO_CFLAGS": "-O1 -g -DHF_STATIC_LIBRARY -I" + os.path.abspath(self.include), "GOFLAGS": "-mod=mod",
                        "CGO_LDFLAGS": os.path.abspath(self.args.library) + " -lpthread",
@@ -108,10 +107,8 @@ class Runtimes:
     def gdb(self):
         self.need("gdb")
         program = self.path("gdb-probe")
-        main = self.path("main.c")
-        with open(main, "w", encoding="utf-8") as file:
-            file.write('#include <stdio.h>\nint probe_install(void); int probe_all(void);\n'
-                       'int main(void) { return probe_install() || probe_all() || puts("good") < 0; }\n')
+        main = write(self.path("main.c"), '#include <stdio.h>\nint probe_install(void); int probe_all(void);\n'
+                     'int main(void) { return probe_install() || probe_all() || puts("good") < 0; }\n')
         self.call("gcc", "-g", "-DHF_STATIC_LIBRARY", "-I" + self.include, main,
                   os.path.join(HERE, "probe.c"), self.args.library, "-pthread", "-o", program)
         output = self.good("gdb", "-q", "-batch", "-nx", "-ex", "set debuginfod enabled off",
