@@ -24,25 +24,11 @@ CALLBACK = "void (*) (void *)"
 WORDS = {"fn", "in", "loop", "match", "mut", "ref", "self", "type", "use", "where"}
 
 HEAD = """// SPDX-License-Identifier: MIT
-// Made by bindings/rust/generate.py of the C headers. Not to be edited.
+// Made by bindings/rust/generate.py from the C headers. Not to be edited.
 
 use super::*;
 
-extern "C" {
-"""
-
-TEST = """// SPDX-License-Identifier: MIT
-// Made by bindings/rust/generate.py of the C headers. Not to be edited.
-
-#[test]
-fn each_is_linked() {
-    use holdfast_sys::*;
-
-    #[rustfmt::skip]
-    let all: [*const (); %d] = [
-%s    ];
-    assert!(all.iter().all(|function| !function.is_null()));
-}
+functions! {
 """
 
 
@@ -59,22 +45,19 @@ def rust(kind):
 
 
 def functions():
-    """The text of functions.rs."""
-    lines = [HEAD]
-    for function in declared.functions(ROOT, ["gcc"]):
+    """The text of functions.rs: a block for each header."""
+    lines, header = [], None
+    for function in sorted(declared.functions(ROOT, ["gcc"]), key=lambda function: (function.header, function.name)):
         arguments = ", ".join(
             "%s: %s" % ((name + "_" if name in WORDS else name) or "arg%d" % number, rust(kind))
             for number, (kind, name) in enumerate(function.arguments))
         result = "" if function.result == "void" else " -> " + rust(function.result)
-        lines.append("    /// Documented in `%s`.\n    pub fn %s(%s)%s;\n"
-                     % (function.header, function.name, arguments, result))
-    return "".join(lines) + "}\n"
-
-
-def links():
-    """A test in Rust that links each of them: run.py puts it beside the others."""
-    functions = declared.functions(ROOT, ["gcc"])
-    return TEST % (len(functions), "".join("        %s as *const (),\n" % function.name for function in functions))
+        if function.header != header:
+            lines.append("    }\n" if header else "")
+            header = function.header
+            lines.append('    "%s" {\n' % header)
+        lines.append("        fn %s(%s)%s;\n" % (function.name, arguments, result))
+    return HEAD + "".join(lines) + "    }\n}\n"
 
 
 def main():

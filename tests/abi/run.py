@@ -4,15 +4,14 @@
 
 usage: run.py --source-dir DIR --library FILE [--machine CPU] [--program FILE] [--update]
 
-The list of libholdfast.so is src/libholdfast.symbols, that of libholdfast-extern.so
-bindings/extern/libholdfast-extern.symbols.
+The list of libholdfast.so is src/libholdfast.symbols. libholdfast-extern.so exports the other functions that
+bindings/rust/generate.py finds in the headers.
 
 Errors: a symbol that was added or removed, or an object whose size changed; a symbol without our prefix; a
 private symbol (hf_detail_*) that no inline function of an installed header uses; an object that is too large
-to be copied into every program that refers to it (a copy relocation). Debian's symbols file must list the
-same names. --program: a program at fixed addresses; whatever it copies must be exported as an object.
+to be copied into every program that refers to it (a copy relocation). --program: a program at fixed addresses; whatever it copies must be exported as an object.
 
---update rewrites the list and Debian's file for this machine, and keeps the lines of other machines.
+--update rewrites the list of libholdfast.so for this machine, and keeps the lines of other machines.
 """
 import collections
 import os
@@ -25,8 +24,8 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from checks import Checks, arguments, read, sources  # noqa: E402
 
 LARGEST = 64  # bytes of an exported object
-LISTS = {"libholdfast": "src", "libholdfast-extern": os.path.join("bindings", "extern")}
-DEBIAN = {"x86_64": "amd64", "aarch64": "arm64"}  # its names of processors
+LISTS = {"libholdfast": "src/libholdfast.symbols",
+         "libholdfast-extern": "bindings/rust/holdfast-sys/src/functions.rs"}
 KINDS = {"FUNC": "function", "OBJECT": "object", "TLS": "thread"}
 
 
@@ -65,6 +64,13 @@ def listed(path):
     return rows, comment
 
 
+def functions(source):
+    """The rows of libholdfast-extern: the functions in Rust's list that libholdfast does not export."""
+    others = {row[2] for row in listed(os.path.join(source, LISTS["libholdfast"]))[0]}
+    names = re.findall(r"\bfn (hf_\w+)\(", read(source, LISTS["libholdfast-extern"]))
+    return [("function", 0, name, None) for name in names if name not in others]
+
+
 def here(machines, machine):
     """Does a line with these machines ("a,b", "!a,b" or None) apply to `machine`?"""
     if machines is None:
@@ -97,24 +103,6 @@ def version_of(name, number):
     return "%s_%s" % (name[len("lib"):].upper().replace("-", "_"), number)
 
 
-def update_debian(source, path, symbols, rows):
-    """Remove old names from Debian's symbols file; add new ones with the current version."""
-    version = ".".join(re.findall(r"^#define HF_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)",
-                                  read(source, "include", "holdfast", "version.h"), re.MULTILINE))
-    lines = read(path).splitlines(keepends=True)
-    old = {match[1]: match[2] for line in lines
-           if (match := re.search(r"(hf_\w+)@%s (\S+)" % symbols, line))}
-    with open(path, "w", encoding="utf-8") as file:
-        file.writelines(line for line in lines if not re.search(r"hf_\w+@" + symbols, line))
-        for _, _, name, machines in sorted(rows, key=lambda row: row[2]):
-            tag = ""
-            if machines:
-                no = "!" if machines.startswith("!") else ""
-                tag = "(arch=%s)" % " ".join(no + DEBIAN.get(one, one)
-                                             for one in machines.lstrip("!").split(","))
-            file.write(" %s%s@%s %s\n" % (tag, name, symbols, old.get(name, version)))
-
-
 def words_of(headers):
     """Count the words of the headers outside comments."""
     words = collections.Counter()
@@ -128,14 +116,12 @@ def main():
                      update={"action": "store_true"})
     library, number = soname_of(args.library)
     version = version_of(library, number)
-    listing = os.path.join(LISTS[library], library + ".symbols")
+    listing = LISTS[library]
     path = os.path.join(args.source_dir, listing)
-    packaged = os.path.join("packaging", "debian", "%s%s.symbols" % (library, number))
     symbols, versions = exported(args.library)
-    if args.update:
+    if args.update and library == "libholdfast":
         update(path, symbols, args.machine)
-        update_debian(args.source_dir, os.path.join(args.source_dir, packaged), version, listed(path)[0])
-    rows, _ = listed(path)
+    rows = listed(path)[0] if library == "libholdfast" else functions(args.source_dir)
     wanted = {name: (kind, size) for kind, size, name, machines in rows if here(machines, args.machine)}
     words = words_of(os.path.join(args.source_dir, "include"))
     checks, bad = Checks(), []
@@ -162,8 +148,8 @@ def main():
     checks.wrong("symbols", "\n".join(bad))
     checks.check("version", versions == {version}, "the soname is %s.so.%s, but the symbols' versions are %s"
                  % (library, number, sorted(versions)))
-    debian = set(re.findall(r"(hf_\w+)@" + version, read(args.source_dir, packaged)))
-    checks.wrong(packaged, " ".join(sorted(debian ^ {row[2] for row in rows})))
+    packaged = os.path.join("packaging", "debian", "%s%s.symbols" % (library, number))
+    checks.check(packaged, "\n (symver)%s " % version in read(args.source_dir, packaged), "has not the version " + version)
 
     if args.program:
         copied = set(re.findall(r"_COPY.*?(\w+)(?:@\w+)? \+ 0$", readelf("--relocs", args.program),

@@ -76,6 +76,24 @@ zeroed! {
     hf_spinlock_ticket_t, u32, 2, "A FIFO spinlock: `holdfast/spinlock_ticket.h`.";
 }
 
+/// Declares C functions by header, and a test that links each of them.
+macro_rules! functions {
+    ($($header:literal {
+        $(fn $name:ident($($argument:ident: $kind:ty),*) $(-> $result:ty)?;)*
+    })*) => {
+        extern "C" {$($(
+            #[doc = concat!("Documented in `", $header, "`.")]
+            pub fn $name($($argument: $kind),*) $(-> $result)?;
+        )*)*}
+
+        #[test]
+        fn each_is_linked() {
+            let all = [$($($name as *const (),)*)*];
+            assert!(all.iter().all(|function| !function.is_null()));
+        }
+    };
+}
+
 #[rustfmt::skip]
 mod functions;
 pub use functions::*;
