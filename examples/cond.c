@@ -81,7 +81,7 @@ int main(void)
 	must(all == (unsigned long)ITEMS * (ITEMS + 1) / 2);
 	printf("%d items by %d threads, sum %lu\n", ITEMS, TAKERS, all);
 
-	/* Nobody signals: the wait ends after its time, with the mutex held. */
+	/* There is no signal: the wait times out, with the mutex held. */
 	hf_mutex_lock(&queue.lock);
 	while (hf_cond_wait_timeout(&queue.not_empty, &queue.lock, 1000000 /* ns */))
 		;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * intrusive_ptr - pictures that several documents show. Each document owns a reference, the last one
- * frees the picture, and a catalogue finds the live ones without owning any. A second part wraps a
- * struct of a C library, which has a count and functions of its own.
+ * intrusive_ptr - pictures that several documents show. Each document owns a reference, the last
+ * one to drop it frees the picture, and a catalogue finds live pictures without owning references.
+ * A second part wraps a struct of a C library, which has its own count and functions.
  */
 #include <cstdio>
 #include <cstdlib>
@@ -17,7 +17,7 @@
 
 #include "must.h"
 
-/* ---- A class of ours: the base class has the count ------------------------------------------- */
+/* ---- A C++ class: its base class has the count ----------------------------------------------- */
 
 class picture : public hf::refcounted<picture> {
 public:
@@ -41,15 +41,15 @@ picture_ptr picture::open(const std::string &name)
 	hf::guard<hf::mutex> hold(catalogue_lock);
 	picture *&entry = catalogue[name];
 
-	/* Null also if the last owner is gone and its thread is about to remove the object. */
+	/* Also null if the last owner has dropped the picture and is about to remove it from the map. */
 	if (picture_ptr found{ entry, hf::retain_not_zero })
 		return found;
 	pictures_loaded++;
 	entry = new picture(name);
-	return picture_ptr(entry, hf::adopt); /* the first reference is this pointer's */
+	return picture_ptr(entry, hf::adopt); /* this pointer owns the first reference */
 }
 
-/* Runs in the last owner's thread. Lookups may access the count until this has the lock. */
+/* Runs in the last owner's thread. Lookups may access the count until it acquires the lock. */
 picture::~picture()
 {
 	hf::guard<hf::mutex> hold(catalogue_lock);
@@ -59,7 +59,7 @@ picture::~picture()
 		catalogue.erase(entry);
 }
 
-/* ---- A struct of a C library: three functions, found where the struct is declared -------------- */
+/* ---- A struct of a C library: three functions, found where the struct is declared --------- */
 
 extern "C" {
 struct font {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lockref - a cache of names. A lookup takes a reference without a lock, in one step; and the last
- * put decides under the entry's lock whether it stays in the cache, unused, or dies.
+ * lockref - a cache of names. A lookup takes a reference without a lock, in one step. The last put
+ * decides under the entry's lock whether the entry stays in the cache, unused, or dies.
  *
- * The entries are an array that is never freed, so a lookup may touch an entry that has just died;
+ * The entries are an array that is never freed, so a lookup may access an entry that has just died;
  * its get then fails.
  */
 #include <stdio.h>
@@ -17,7 +17,7 @@
 struct entry {
 	hf_lockref_t ref; /* 8 bytes: lock and count */
 	int name;
-	bool forget; /* protected by the lock: don't keep it when it is unused */
+	bool forget; /* protected by the lock: don't keep an unused entry */
 };
 
 static struct entry cache[ENTRIES];
@@ -30,7 +30,7 @@ static void cache_init(void)
 	}
 }
 
-/* NULL = not in the cache. An unused entry (count 0) comes into use again; a dead one does not. */
+/* NULL = not in the cache. An unused entry (count 0) can be used again, a dead one can not. */
 static struct entry *cache_get(int name)
 {
 	for (int i = 0; i < ENTRIES; i++) {

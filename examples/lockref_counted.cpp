@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lockref_counted - the cache of names of lockref.c, in C++. A lookup takes a reference without a lock;
- * references drop themselves; and the last one decides under the entry's lock whether the entry stays
- * in the cache, unused, or dies.
+ * lockref_counted - the cache of names of lockref.c, in C++. A lookup takes a reference without a
+ * lock, and intrusive_ptr drops it. The last put decides under the entry's lock whether the entry
+ * stays in the cache, unused, or dies.
  */
 #include <cstdio>
 
@@ -17,7 +17,7 @@ class entry : public hf::lockref_counted<entry> {
 public:
 	explicit entry(int name) : lockref_counted(0), name(name) {} /* unused */
 
-	/* Called with the lock held, for the last reference: no thread gets one until it is released. */
+	/* Called with the lock held for the last reference: lookups get none until it is released. */
 	void last_put() noexcept HF_RELEASE()
 	{
 		hf::guard<hf::lockref> hold(*this, hf::adopt);
@@ -27,7 +27,7 @@ public:
 		else
 			set_count(0);
 	}
-	/* Don't keep it when it is unused. */
+	/* Don't keep the entry when it is unused. */
 	void forget()
 	{
 		hf::guard<hf::lockref> hold(*this);
@@ -40,10 +40,10 @@ private:
 	bool forget_ = false; /* protected by the lock */
 };
 
-/* Never freed: a lookup may touch an entry that has just died, and then returns null. */
+/* Never freed: a lookup may access an entry that has just died, and then returns null. */
 entry cache[] = { entry(100), entry(101), entry(102), entry(103) };
 
-/* Null = not in the cache. An unused entry comes into use again; a dead one does not. */
+/* Null = not in the cache. An unused entry can be used again, a dead one can not. */
 hf::intrusive_ptr<entry> lookup(int name)
 {
 	for (entry &candidate : cache) {
@@ -69,7 +69,7 @@ int main()
 		    cache[2].is_dead());
 	must(cache[2].read() == 0 && !cache[2].is_dead());
 
-	lookup(102)->forget(); /* the temporary has the last reference, and drops it afterwards */
+	lookup(102)->forget(); /* the temporary has the last reference and drops it at the end */
 	std::printf("forgotten: is dead: %d; found: %d\n", cache[2].is_dead(),
 		    lookup(102) != nullptr);
 	must(cache[2].is_dead() && !lookup(102) && !lookup(999));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lockref_waitfree - a cache of sessions in a fixed array: many threads look them up without a lock,
- * and the thread that drops the last reference reuses the slot for a new session.
+ * lockref_waitfree - a cache of sessions in a fixed array: many threads look them up without a
+ * lock, and the thread that drops the last reference reuses the slot for a new session.
  *
- * put requires that the memory stays a lockref; the array is never freed, so it does. But a slot may
- * have got another session before a reader has its reference, so the reader looks at the session's
- * data only after that.
+ * put requires that the memory stays a lockref; the array is never freed, so it does. But a slot
+ * may get another session before a reader has its reference, so the reader accesses the session's
+ * data only after it has taken the reference.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -19,8 +19,8 @@ enum { THREADS = 4, SLOTS = 2, ROUNDS = 100000 };
 
 struct session {
 	hf_lockref_waitfree_t ref;
-	unsigned long user, twice; /* change only while it is dead, under the lock */
-	unsigned long ended;       /* under the lock */
+	unsigned long user, twice; /* changed only under the lock while the session is dead */
+	unsigned long ended;       /* protected by the lock */
 };
 
 static struct session sessions[SLOTS];

@@ -11,7 +11,7 @@
 
 static inline void must_failed(const char *file, int line, const char *condition)
 {
-	fprintf(stderr, "%s:%d: not so: %s\n", file, line, condition);
+	fprintf(stderr, "%s:%d: does not hold: %s\n", file, line, condition);
 	exit(1);
 }
 

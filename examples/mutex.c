@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mutex - a queue of jobs that threads share. The holder may be preempted or hold the mutex for
- * long, so waiters park. A second part has a counter that two processes share.
+ * mutex - threads share a queue of jobs. Waiters park, since the holder may be preempted or hold
+ * the mutex for long. In a second part two processes share a counter.
  */
 #include <pthread.h>
 #include <stdio.h>

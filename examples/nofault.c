@@ -18,7 +18,7 @@ int main(void)
 	size_t left;
 
 	must(map != MAP_FAILED);
-	must(munmap(map + page, page) == 0); /* the second page is gone */
+	must(munmap(map + page, page) == 0); /* the second page is unmapped */
 
 	must(hf_nofault_install() == 0); /* once, at the start of the program */
 

@@ -18,7 +18,7 @@ int main(void)
 
 	file = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	must(file != MAP_FAILED);
-	must(munmap(file + page, page) == 0); /* its second page is gone */
+	must(munmap(file + page, page) == 0); /* the second page is unmapped */
 	must(hf_nofault_install() == 0);      /* once, at the start of the program */
 
 	/* The last bytes of the file, which ends in the middle of a record. */
@@ -41,12 +41,12 @@ int main(void)
 	must(hf_compare_nofault(file + page - 16, records, strlen(records), &equal) == -HF_EFAULT);
 	must(equal == 16);
 
-	/* Move the records up by 6. Overlap: it starts at the end, and faults before it writes. */
+	/* Move the records up by 6. They overlap, so the move starts at the end, and faults at once. */
 	left = hf_move_nofault(file + page - 10, file + page - 16, 16);
 	printf("%zu of 16 bytes moved\n", 16 - left);
 	must(left == 16 && memcmp(file + page - 16, records, 16) == 0);
 
-	/* Down by 6 they fit; the word in front is an atomic count of the records. */
+	/* Moved down by 6 they fit. The word before them is an atomic count of the records. */
 	left = hf_move_nofault(file + page - 22, file + page - 16, 16);
 	must(left == 0);
 	must(hf_fill_nofault(file + page - 32, 0, 10) == 0);

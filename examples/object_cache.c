@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * object_cache - lookup, eviction and freeing: docs/guide/object-cache.md explains it step by step.
+ * object_cache - lookup, eviction and freeing: docs/guide/object-cache.md explains it step by
+ * step.
  *
- * Locks, in the order in which they are taken: a bucket's mutex, an entry's lock (the lock half of
- * its lockref), the mutex of the list of unused entries. Against that order: hf_lockref_trylock().
+ * Lock order: a bucket's mutex, an entry's lock (the lock half of its lockref), the mutex of the
+ * list of unused entries. Code that takes locks against this order uses hf_lockref_trylock().
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -18,11 +19,11 @@
 #define LIMIT 32 /* entries that may stay in the cache unused */
 
 struct entry {
-	hf_lockref_t ref; /* its users; 0 = unused, but in the cache; and the entry's lock */
+	hf_lockref_t ref; /* the entry's lock and its users; 0 users: unused, but in the cache */
 	unsigned int key;
 	unsigned long hits;          /* protected by the entry's lock */
-	struct entry *next;          /* in the bucket: by the bucket's mutex */
-	struct entry *older, *newer; /* among the unused ones: by the list's mutex */
+	struct entry *next;          /* in the bucket; protected by the bucket's mutex */
+	struct entry *older, *newer; /* in the list of unused entries; protected by its mutex */
 	bool listed;
 };
 
@@ -54,7 +55,7 @@ static void unlist(struct entry *e)
 	unused.count--;
 }
 
-/* The caller holds the entry's lock. An entry used again since may still be on the list. */
+/* The caller holds the entry's lock. An entry that was used again may still be on the list. */
 static void list_as_newest(struct entry *e)
 {
 	hf_mutex_lock(&unused.lock);
@@ -96,7 +97,7 @@ static void cache_put(struct entry *e)
 {
 	if (hf_lockref_put_or_lock(&e->ref))
 		return; /* there are other users: no lock was taken */
-	/* This was the last reference, and the lock is held: no thread gets a new one meanwhile. */
+	/* This is the last reference, and the lock is held: no thread gets a new one meanwhile. */
 	hf_lockref_set_count(&e->ref, 0);
 	list_as_newest(e);
 	hf_lockref_unlock(&e->ref);
@@ -122,7 +123,7 @@ static struct entry *take_oldest(void)
 			hf_lockref_unlock(&e->ref);
 			break;
 		}
-		hf_lockref_unlock(&e->ref); /* in use again: its last put lists it again */
+		hf_lockref_unlock(&e->ref); /* in use again: the last put will list it again */
 	}
 	hf_mutex_unlock(&unused.lock);
 	return e;
@@ -141,7 +142,7 @@ static bool cache_evict(void)
 		;
 	*link = e->next;
 	hf_mutex_unlock(&b->lock);
-	/* It is dead, on no list and in no bucket: no thread has its address. */
+	/* The entry is dead, on no list and in no bucket: no other thread has its address. */
 	free(e);
 	__atomic_fetch_add(&freed, 1, __ATOMIC_RELAXED);
 	return true;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rcuref - a table that is read without a lock: readers find an object, take a reference, and use it after
- * they have left the table; one thread replaces the objects meanwhile. With liburcu.
+ * rcuref - a table that is read without a lock: readers find an object, take a reference, and use
+ * the object outside of the RCU read-side section, while one thread replaces objects. Uses
+ * liburcu.
  *
  * Lookup and put both run under rcu_read_lock(). An object's memory is freed only after a grace
  * period, so its count can be accessed there even if another thread drops the last reference.
@@ -38,7 +39,7 @@ static void object_free(struct rcu_head *head)
 	freed++;
 }
 
-/* A reference, or NULL. The table's own one keeps an object alive only while it is listed. */
+/* Returns a reference, or NULL. The table's reference is dropped when the object is replaced. */
 static struct object *object_find(unsigned int slot)
 {
 	struct object *object;

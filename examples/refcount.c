@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * refcount - a page that several readers share. Each has a reference; the thread that drops the
- * last one frees the page, and none needs to know in advance which that is.
+ * last one frees the page.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -17,7 +17,8 @@ struct page {
 	char text[32];
 };
 
-static int pages_freed; /* written by the thread that frees, read when all threads have ended */
+static int
+	pages_freed; /* written by the thread that frees the page, read when all threads have ended */
 
 /* The caller gets the first reference. */
 static struct page *page_new(const char *text)
@@ -73,9 +74,9 @@ int main(void)
 	printf("4 references dropped, %d page freed\n", pages_freed);
 
 	/*
-	 * Why not a plain atomic counter? One reference too many, and it wraps around to 0 while all
+	 * Why not a plain atomic counter? With too many references it wraps around to 0 while all
 	 * of them are in use: a use after free. This count saturates: the object is never freed.
-	 * (By default it is also reported on standard error: see report.c.)
+	 * (By default that is also reported on standard error: see report.c.)
 	 */
 	(void)hf_report_set_mode(HF_REPORT_MODE_COUNT);
 	hf_refcount_inc(&leaked);

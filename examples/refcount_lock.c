@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * refcount_lock - sessions that can be found by name. The last user must take a session out of the
- * table before anybody can find it at 0; so the last reference, and only that, is dropped under the
- * table's lock.
+ * refcount_lock - sessions that can be found by name. No lookup may find a session whose count is
+ * 0, so the last reference, and only that, is dropped under the table's lock, and the session
+ * removed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ struct session {
 static struct session *table;
 static hf_spinlock_t table_lock = HF_SPINLOCK_INIT; /* protects table and every next */
 
-/* Finds the session, or makes it. The caller has a reference either way. */
+/* Finds or makes the session. The caller gets a reference. */
 static struct session *session_get(int name)
 {
 	struct session *fresh = malloc(sizeof(*fresh)); /* not under a spinlock */
@@ -81,7 +81,7 @@ int main(void)
 	struct session *again = session_get(1);
 
 	must(again == one && one != two);
-	must(!session_put(one)); /* there is still `again` */
+	must(!session_put(one)); /* `again` still has a reference */
 	must(session_put(two));
 	must(table == one && !one->next);
 	must(session_put(again));

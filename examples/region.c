@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The checksum of a mapped file that is truncated meanwhile, by code that does not expect it; and a
- * read of memory that may be unmapped, with SIGSEGV blocked.
+ * Computes the checksum of a mapped file, which is truncated meanwhile, with code that does not
+ * expect that; and reads memory that may be unmapped while SIGSEGV is blocked.
  *
  *   example_region [FILE...]     without files: a demonstration with a temporary file
  */
@@ -79,8 +79,8 @@ static int sum(const char *name, off_t truncate_to)
 	return status;
 }
 
-/* Reads as a crash reporter would, in a handler. Returns 0 on success. */
-static int look_where_no_fault_can_be_taken(void)
+/* Reads memory as a crash reporter does in its signal handler. Returns 0 on success. */
+static int read_with_signals_blocked(void)
 {
 	unsigned int value = 7, found = 0;
 	sigset_t blocked, before;
@@ -121,5 +121,5 @@ int main(int argc, char **argv)
 	if (status == 0)
 		status = sum(name, 10000) != 2; /* 30000 bytes mapped, 10000 left */
 	unlink(name);
-	return status | look_where_no_fault_can_be_taken();
+	return status | read_with_signals_blocked();
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report - what happens when a reference is dropped once too often: the program goes on, the object
- * is left alone, and the misuse is reported. By default that is one line on standard error:
+ * report - if a reference is dropped once too often, the misuse is reported, the object is not
+ * freed again, and the program continues. By default a report is one line on standard error:
  *
  *   holdfast: 0x55d0c0ffee00: refcount: underflow; use after free; at 0x55d0b06412b3 (/app+0x12b3)
  *
- * The environment variable HOLDFAST_REPORT=abort stops the program there, for a debugger. A program
- * can also take reports itself, as this one does.
+ * With the environment variable HOLDFAST_REPORT=abort the program aborts there, for a debugger. A
+ * program can also handle reports itself, as this one does.
  */
 #include <stdio.h>
 
@@ -23,8 +23,8 @@ struct log {
 };
 
 /*
- * May be called by any thread, in the middle of anything, in a signal handler even: take a note, and
- * leave everything else for later. `data` is what hf_report_set_details_handler() was given.
+ * May be called by any thread, even inside of a lock or a signal handler, so it only stores the
+ * details. `data` is the argument of hf_report_set_details_handler().
  */
 static void take_note(const struct hf_report_details *details, void *data)
 {
@@ -44,12 +44,12 @@ int main(void)
 	(void)hf_report_set_mode(HF_REPORT_MODE_WARN); /* whatever the environment says */
 	hf_report_set_details_handler(take_note, &log);
 
-	must(hf_refcount_dec_and_test(&refs)); /* the last: would be freed here */
+	must(hf_refcount_dec_and_test(&refs)); /* the last reference: free the object here */
 	must(log.entries == 0);
-	must(!hf_refcount_dec_and_test(&refs)); /* once too often: not freed again */
+	must(!hf_refcount_dec_and_test(&refs)); /* once too often: the object is not freed again */
 	must(log.entries == 1);
 	must(log.kind == HF_REPORT_SUB_UAF && log.object == &refs && log.site);
-	printf("told once: \"%s\"\n", hf_report_text(log.kind));
+	printf("reported once: \"%s\"\n", hf_report_text(log.kind));
 
 	/*
 	 * The count is saturated now and the object leaks; any further operation reports

@@ -15,7 +15,7 @@
 /* Zeroed memory is an unlocked lock. Otherwise: = HF_SPINLOCK_INIT, or hf_spinlock_init(). */
 static struct {
 	hf_spinlock_t lock;
-	unsigned long count, sum, biggest; /* belong together; protected by lock */
+	unsigned long count, sum, biggest; /* protected by lock, which keeps them consistent */
 } stats;
 
 static void stats_add(unsigned long sample)
@@ -28,7 +28,7 @@ static void stats_add(unsigned long sample)
 	hf_spinlock_unlock(&stats.lock);
 }
 
-/* With a guard the lock is released wherever the block is left: here in two places. */
+/* The guard releases the lock wherever the block is left, here in two places. */
 static unsigned long stats_average(void)
 {
 	HF_SPINLOCK_GUARD(&stats.lock);

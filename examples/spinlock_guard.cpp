@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spinlock_guard - spinlocks with the guards of C++: std::lock_guard for one, std::unique_lock to
- * try, std::scoped_lock for two at once without a deadlock. And with hf::guard, which clang's
- * -Wthread-safety can follow.
+ * spinlock_guard - spinlocks with C++ guards: std::lock_guard for one lock, std::unique_lock for
+ * try_lock, std::scoped_lock for two locks without a deadlock, and hf::guard, which clang's
+ * -Wthread-safety understands.
  */
 #include <cstdio>
 #include <mutex>
@@ -15,7 +15,7 @@
 namespace
 {
 
-/* Two of these in one cache line would slow each other down, so each has lines of its own. */
+/* Aligned, because accounts that share a cache line slow each other down. */
 struct alignas(HF_ARCH_NO_SHARING) account {
 	mutable hf::spinlock lock;
 	long cents = 0;
@@ -27,7 +27,7 @@ struct alignas(HF_ARCH_NO_SHARING) account {
 	}
 };
 
-/* scoped_lock avoids the deadlock if two threads name the accounts in opposite orders. */
+/* scoped_lock avoids a deadlock if two threads name the accounts in opposite orders. */
 bool transfer(account &from, account &to, long cents)
 {
 	std::scoped_lock guard(from.lock, to.lock);
@@ -81,7 +81,7 @@ int main()
 	must(alice.read() + bob.read() == 2000);
 	must(alice.read() >= 0 && bob.read() >= 0);
 	must(journal.entries() == 10000);
-	std::printf("10000 transfers; together they still have 2000 cents\n");
+	std::printf("10000 transfers; the sum is still 2000 cents\n");
 
 	std::unique_lock<hf::spinlock> first(alice.lock, std::try_to_lock);
 	std::unique_lock<hf::spinlock> second(alice.lock, std::try_to_lock);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A tree of files in memory: unlinked files stay open, bad buffers fail, counts are checked. */
+/* A file system in memory: unlinked files stay open, bad buffers fail, counts are checked. */
 #define _GNU_SOURCE /* SEEK_DATA */
 #include <errno.h>
 #include <stdio.h>
@@ -29,18 +29,18 @@ int main(void)
 	must(hf_tmpfs_unlink(fs, "/logs/today") == 0);
 
 	got = hf_tmpfs_pread(table, fd, text, sizeof(text), 0);
-	printf("unlinked, and still there: \"%s\", %zd bytes\n", text, got);
+	printf("unlinked, but still open: \"%s\", %zd bytes\n", text, got);
 	must(got == 9 && strcmp(text, "held fast") == 0);
 
 	got = hf_tmpfs_pread(table, fd, gone, 4096, 0);
-	printf("into memory that is not there: error %zd\n", -got);
+	printf("read into inaccessible memory: error %zd\n", -got);
 	must(got == -EFAULT);
 
 	must(hf_tmpfs_pwrite(table, fd, "x", 1, (off_t)1 << 40) == 1);
-	printf("data behind a hole of a TiB: at %lld\n",
+	printf("data after a hole of one TiB: at %lld\n",
 	       (long long)hf_tmpfs_lseek(table, fd, 4096, SEEK_DATA));
 
-	printf("counts that are wrong: %d\n", hf_tmpfs_check(fs, NULL, NULL));
+	printf("wrong counts: %d\n", hf_tmpfs_check(fs, NULL, NULL));
 	must(hf_tmpfs_check(fs, NULL, NULL) == 0);
 	hf_tmpfs_table_free(table);
 	must(hf_tmpfs_free(fs) == 0);

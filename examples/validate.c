@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * validate - a debug build of code with locks. With HF_VALIDATE every lock and unlock is watched,
- * and misuse that would hang or corrupt the program is reported instead. Define it for the whole
- * program, with -DHF_VALIDATE=1; here there is just this one file.
+ * validate - with HF_VALIDATE each lock and unlock is checked, and misuse that would hang or
+ * corrupt the program is reported instead. Define it for the whole program, with -DHF_VALIDATE=1;
+ * this program has only one file.
  */
 #define HF_VALIDATE 1
 
@@ -16,7 +16,7 @@
 
 static hf_spinlock_t lock = HF_SPINLOCK_INIT;
 
-/* Takes the lock, although its caller holds it already. */
+/* Acquires the lock, although its caller holds it already. */
 static void update(void)
 {
 	hf_spinlock_lock(&lock);
@@ -33,8 +33,8 @@ static void take_both(hf_spinlock_t *outer, hf_spinlock_t *inner)
 	hf_spinlock_unlock(outer);
 }
 
-/* clang -Wthread-safety finds these mistakes without running them; here they are the point. */
-HF_NO_THREAD_SAFETY_ANALYSIS static void *unlock_what_others_hold(void *argument)
+/* clang -Wthread-safety would find these mistakes at compile time; here they are intended. */
+HF_NO_THREAD_SAFETY_ANALYSIS static void *unlock_without_holding(void *argument)
 {
 	(void)argument;
 	hf_spinlock_unlock(&lock);
@@ -51,25 +51,25 @@ HF_NO_THREAD_SAFETY_ANALYSIS int main(void)
 
 	/* The holder locks again. Without validation: a deadlock. Here: granted and reported. */
 	hf_spinlock_lock(&lock);
-	must(hf_validate_is_held(&lock)); /* good for assertions in code that needs the lock */
+	must(hf_validate_is_held(&lock)); /* useful for assertions in code that requires the lock */
 	update();
 	must(hf_report_count(HF_REPORT_LOCK_RECURSION) == 1);
 	must(hf_spinlock_is_locked(&lock));
 
-	/* Another thread unlocks. Without validation: two holders. Here: not done, reported. */
-	error = pthread_create(&thread, NULL, unlock_what_others_hold, NULL);
+	/* Another thread unlocks. Without validation: two holders. Here: refused and reported. */
+	error = pthread_create(&thread, NULL, unlock_without_holding, NULL);
 	must(error == 0);
 	pthread_join(thread, NULL);
 	must(hf_report_count(HF_REPORT_LOCK_WRONG_OWNER) == 1);
 	must(hf_spinlock_is_locked(&lock));
 
-	/* The holder sleeps; waiters would spin all that time. */
+	/* The holder sleeps; waiters would spin all the time. */
 	hf_validate_set_hold_limit(1000000);
 	nanosleep(&two_ms, NULL);
 	hf_spinlock_unlock(&lock);
 	must(hf_report_count(HF_REPORT_LOCK_HELD_LONG) == 1);
 
-	/* Two locks, in both orders: two threads that do so at once wait for each other for ever. */
+	/* Two locks, taken in both orders: two threads that do this at the same time deadlock. */
 	take_both(&first, &second);
 	must(hf_report_count(HF_REPORT_LOCK_ORDER) == 0);
 	take_both(&second, &first);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * program - what a user's program does with a package: it counts, locks, survives a fault, and finds the
- * library's version to be the one that the package names (the argument).
+ * program - tests a package: reference count, mutex, recovery from a fault, and that headers and
+ * library have the version in the argument, which is the package's.
  */
 #include <stdio.h>
 #include <string.h>

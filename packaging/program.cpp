@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* program - as program.c, in C++: an object that is shared, and freed once. */
+/* program - tests a package in C++: an object has two owners and is freed once. */
 #include <cstdio>
 #include <cstring>
 #include <mutex>

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Each package manager's files, used as by its users: a program in C and one in C++ build and run.
+"""Test the recipes of other package managers: build and run a program in C and one in C++ with each.
 
     run.py [--work-dir DIR] [meson|vcpkg|conan...]
 
-  meson   the wrap file and its meson.build, in a consumer's subprojects/: static and shared
-  vcpkg   there is no vcpkg to run: its functions are played by CMake, so that the port's steps, options and
-          paths are executed, and the consumer finds the package
-  conan   `conan create`, static and shared, without any server; conan 2 from `make conan`, or in PATH
+  meson   the wrap file and its meson.build in a consumer's subprojects/, static and shared
+  vcpkg   without vcpkg itself: CMake functions stand in for those that the port calls, so that its steps, options and
+          paths are executed; then a consumer finds the package
+  conan   `conan create`, static and shared, offline; Conan 2 from `make conan` or PATH
 
-A part whose program is not here is skipped, and says so. The last line is "N passed, N failed". Exits
-with 1 on a failure, with 77 if nothing could be run.
+A part whose program is not installed is skipped. The last line is "N passed, N failed". Exits with 1 on a failure, with
+77 if nothing could run.
 """
 import argparse
 import json
@@ -38,7 +38,7 @@ def run(*command, cwd=None, **environment):
 def need(*programs):
     for program, package in programs:
         if not shutil.which(program):
-            raise Skip("%s is not here (Debian: %s)" % (program, package))
+            raise Skip("%s is not installed (Debian: %s)" % (program, package))
 
 
 def version():
@@ -74,17 +74,17 @@ def meson(work, kind):
     said = run("meson", "setup", build, folder, "-Dholdfast:default_library=" + kind,
                "-Dholdfast:werror=true", "-Dholdfast:warning_level=2")
     if "Executing subproject holdfast" not in said:
-        raise Failed("it was not the subproject that was found:\n" + said)
+        raise Failed("Meson did not use the subproject:\n" + said)
     run("meson", "compile", "-C", build)
     for program in ("program_c", "program_cxx"):
         run(os.path.join(build, program), version())
         if ("libholdfast.so.0" in linked_with(os.path.join(build, program))) != (kind == "shared"):
-            raise Failed("%s is linked with another library than the %s one" % (program, kind))
+            raise Failed("%s is not linked with the %s library" % (program, kind))
 
 
 # ---- vcpkg --------------------------------------------------------------------------------------
 
-# A stand-in for vcpkg's functions that the port calls: configures, builds and installs once, for release.
+# Stand-ins for vcpkg's functions that the port calls: they configure, build and install once, for release.
 VCPKG = """cmake_minimum_required(VERSION 3.20)
 set(PORT holdfast)
 set(CURRENT_PORT_DIR "@PORT@")
@@ -96,7 +96,7 @@ function(vcpkg_cmake_configure)
 		-DCMAKE_INSTALL_LIBDIR=lib ${arg_OPTIONS} OUTPUT_VARIABLE said ERROR_VARIABLE said
 		COMMAND_ERROR_IS_FATAL ANY)
 	if(said MATCHES "were not used by the project.*")
-		message(FATAL_ERROR "options that there are not: ${CMAKE_MATCH_0}")
+		message(FATAL_ERROR "unknown options: ${CMAKE_MATCH_0}")
 	endif()
 endfunction()
 function(vcpkg_cmake_install)
@@ -106,7 +106,7 @@ endfunction()
 function(there_is)
 	foreach(file IN LISTS ARGN)
 		if(NOT EXISTS ${file})
-			message(FATAL_ERROR "there is no ${file}")
+			message(FATAL_ERROR "missing: ${file}")
 		endif()
 	endforeach()
 endfunction()
@@ -145,7 +145,7 @@ def vcpkg_manifest(_):
     helpers = {helper["name"] for helper in manifest["dependencies"] if helper["host"]}
     wanted = {"vcpkg-cmake-config" if "config" in name else "vcpkg-cmake" for name in called}
     if helpers != wanted:
-        raise Failed("vcpkg.json has the helpers %s, the port needs %s" % (helpers, wanted))
+        raise Failed("vcpkg.json has the host dependencies %s, the port needs %s" % (helpers, wanted))
 
 
 def vcpkg_port(work):
@@ -159,7 +159,7 @@ def vcpkg_port(work):
         shutil.copy(os.path.join(HERE, name), folder)
     find = re.search(r"find_package\(.*\)", usage)
     if not all(target in usage for target in ("holdfast::holdfast)", "holdfast::holdfast_shared)")):
-        raise Failed("usage names other targets:\n" + usage)
+        raise Failed("usage does not name both targets:\n" + usage)
     write(os.path.join(folder, "CMakeLists.txt"), CMAKE % find[0])
     build = os.path.join(folder, "build")
     run("cmake", "-S", folder, "-B", build, "-G", "Ninja", "-DCMAKE_PREFIX_PATH=" + package)
@@ -174,7 +174,7 @@ def conan_program():
     own = os.path.join(ROOT, "build", "conan", "bin", "conan")
     found = own if os.path.exists(own) else shutil.which("conan")
     if not found or not re.search(r"version 2\.", run(found, "--version")):
-        raise Skip("conan 2 is not here (`make conan`)")
+        raise Skip("Conan 2 is not installed (`make conan`)")
     return found
 
 
@@ -189,13 +189,13 @@ def conan(work, kind):
                "-c", "tools.cmake.cmaketoolchain:generator=Ninja",
                "-c", "tools.build:jobs=%d" % (os.cpu_count() or 1), **home)
     if said.count("holdfast %s\n" % version()) < 2:
-        raise Failed("its programs did not run:\n" + said)
+        raise Failed("the test programs did not run:\n" + said)
     libraries = [name for folder, _, names in os.walk(home["CONAN_HOME"]) for name in names
                  if folder.endswith("/p/lib") and name.startswith("libholdfast.")]
     wanted = ["libholdfast.a"] + ["libholdfast.so", "libholdfast.so.0", "libholdfast.so." + version()] * (
         kind == "shared")
     if sorted(libraries) != wanted:
-        raise Failed("the packages so far have " + " ".join(sorted(libraries)))
+        raise Failed("the packages contain other libraries: " + " ".join(sorted(libraries)))
 
 
 PARTS = {

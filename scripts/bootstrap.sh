@@ -1,19 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# bootstrap.sh build|lab|test|bare|kernel|runtimes|packages|report|format|docs [TARGET] - have the packages which that make
-# target needs. TARGET is the target that was typed, for the messages.
+# bootstrap.sh build|lab|test|bare|kernel|runtimes|packages|report|format|docs [TARGET] - install the packages which that
+# make target needs. TARGET is the target in messages, if it has another name.
 #
-# Says nothing and asks nobody when they are all there. Else installs them if it may (root, or sudo
-# without a password), or says what is missing and stops. Packages aside it writes nothing. Of two at
-# a time one waits for the other.
+# Prints nothing if all packages are installed. Otherwise installs them, as root or by sudo without a password; if it can't,
+# it reports what is missing and fails. It changes nothing else. If two run at a time, the second waits.
 #
-# A package whose name differs between releases is written a|b: either will do.
+# a|b is a package whose name differs between releases of Debian: either one is accepted.
 set -euo pipefail
 
 typed="make ${2-${1-}}"
 required=(build-essential cmake ninja-build pkg-config python3)
-# What the lab compares with: optional.
+# Optional: libraries that the lab compares Holdfast with.
 peers=(libck-dev libtbb-dev libabsl-dev libglib2.0-dev libnsync-dev cargo librust-parking-lot-dev)
 bare=(gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-system-arm)
 rust=(cargo librust-cc-dev librust-libc-dev librust-lock-api-dev librust-pkg-config-dev)
@@ -21,10 +20,10 @@ kernel=("gcc-14|gcc-12" "gcc-14-aarch64-linux-gnu|gcc-12-aarch64-linux-gnu" gcc-
 	"libelf1|libelf1t64" "libssl3|libssl3t64" bc xz-utils bison flex libelf-dev e2fsprogs
 	qemu-system-x86 qemu-system-arm)
 docs=(doxygen python3 python3-sphinx furo python3-myst-parser)
-manual=(graphviz man-db mandoc) # draw the states, check the manual: optional
-simulate=(libboost-context-dev libtomlplusplus-dev) # `hf-lab simulate`: optional
+manual=(graphviz man-db mandoc) # optional: draw the states, check the manual
+simulate=(libboost-context-dev libtomlplusplus-dev) # optional: for `hf-lab simulate`
 packages=(autopkgtest debhelper dpkg-dev lintian mmdebstrap)
-# What tests/compilers builds with beside the system's own: optional.
+# Optional: compilers that tests/compilers uses in addition to the system's.
 compilers=("g++-11|g++-13" "clang-16|clang-17" "clang-19|clang-18")
 optional=()
 
@@ -35,7 +34,7 @@ lab)
 	optional+=("${peers[@]}" "${simulate[@]}" nlohmann-json3-dev zlib1g-dev liburcu-dev libfuse3-dev fuse3)
 	;;
 test)
-	# Clang's sanitizers come in a package of their own, one for each version of clang.
+	# Each version of clang has its sanitizers in a separate package.
 	clang_version=$(clang -dumpversion 2>/dev/null || true)
 	required+=(
 		python3-venv binutils
@@ -46,9 +45,9 @@ test)
 		gcc-s390x-linux-gnu g++-s390x-linux-gnu libc6-dev-s390x-cross
 		liburcu-dev libfuse3-dev fuse3 git sqlite3 fio nlohmann-json3-dev zlib1g-dev
 	)
-	# Without these the stages bare, kernel, kernel-tree, docs, packages and rust, the tests of musl, Meson, gdb, probes,
-	# Valgrind and of the simulator are skipped, the test of regions hashes by itself, and that of the diagrams does
-	# not draw them again.
+	# Without these, the stages bare, kernel, kernel-tree, docs, packages and rust and the tests of musl, Meson, gdb, probes,
+	# Valgrind and the simulator are skipped, the test of regions uses its own hash function, and the test of the diagrams
+	# does not draw them.
 	optional+=(
 		"${peers[@]}" "${simulate[@]}" "${kernel[@]}" "${docs[@]}" "${manual[@]}" "${packages[@]}" "${rust[@]}"
 		"${compilers[@]}" musl-tools libssl-dev meson graphviz gdb systemtap-sdt-dev bpftrace valgrind
@@ -64,7 +63,7 @@ docs)
 bare) required+=("${bare[@]}") ;;
 runtimes)
 	required+=(gdb)
-	# A runtime that is here will do, wherever it came from: its package may conflict with that of Debian.
+	# A runtime from any source is accepted; one that is not Debian's may conflict with Debian's package.
 	for runtime in go:golang-go rustc:rustc javac:default-jdk-headless node:nodejs; do
 		command -v "${runtime%:*}" >/dev/null || required+=("${runtime#*:}")
 	done
@@ -82,24 +81,24 @@ packages)
 esac
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-	echo "This is no Debian. There, '$typed' would need: ${required[*]}"
-	((${#optional[@]} == 0)) || echo "and would use: ${optional[*]}"
+	echo "This system is not Debian. On Debian '$typed' needs the packages: ${required[*]}"
+	((${#optional[@]} == 0)) || echo "and uses, if they are installed: ${optional[*]}"
 	for program in cmake ninja cc c++ python3; do
-		command -v "$program" >/dev/null || { echo "Missing here: $program" >&2; exit 1; }
+		command -v "$program" >/dev/null || { echo "Missing: $program" >&2; exit 1; }
 	done
 	exit 0
 fi
 
-# installed NAME... - those that are, one a line. dpkg-query fails if it has not heard of one of them.
+# installed NAME... - prints the installed ones, one on each line. dpkg-query fails if it does not know one of them.
 installed() {
 	{ dpkg-query -W -f='${Package} ${db:Status-Status}\n' "$@" 2>/dev/null || true; } |
 		sed -n 's/ installed$//p'
 }
 
-# missing PACKAGE... - those that are not installed, one a line; of a|b the one that this release has.
+# missing PACKAGE... - prints those that are not installed, one on each line; of a|b the one that this release has.
 missing() {
 	local package name have
-	# shellcheck disable=SC2046 # one word a name
+	# shellcheck disable=SC2046 # each name is a word
 	have=" $(installed $(tr '|' ' ' <<<"$*") | tr '\n' ' ') "
 	for package; do
 		for name in ${package//|/ }; do
@@ -116,7 +115,7 @@ missing() {
 mapfile -t absent < <(missing "${required[@]}" "${optional[@]}")
 ((${#absent[@]})) || exit 0
 
-# Whoever comes second finds them installed. Any file that all may read will do as the lock.
+# A second bootstrap.sh waits here, and then finds the packages installed. The lock may be any file that everyone can read.
 exec 9</etc/os-release
 if command -v flock >/dev/null && ! flock --nonblock 9; then
 	echo "Waiting for another installation to end"
@@ -142,7 +141,7 @@ if [[ $may_install == yes ]]; then
 	apt update || true
 	mapfile -t absent < <(missing "${required[@]}")
 	((${#absent[@]} == 0)) || apt install -y --no-install-recommends "${absent[@]}" || true
-	# One by one: a peer that this system does not have must not keep out the others.
+	# Optional packages are installed one by one: one that this system does not have must not prevent the others.
 	mapfile -t absent < <(missing "${optional[@]}")
 	for package in "${absent[@]}"; do
 		apt install -y --no-install-recommends "$package" || true
@@ -150,11 +149,11 @@ if [[ $may_install == yes ]]; then
 fi
 
 mapfile -t absent < <(missing "${optional[@]}")
-((${#absent[@]} == 0)) || echo "Not installed, so the lab, some tests and stages go without: ${absent[*]}"
+((${#absent[@]} == 0)) || echo "Not installed, so parts of the lab, some tests and stages are left out: ${absent[*]}"
 
 mapfile -t absent < <(missing "${required[@]}")
 if ((${#absent[@]})); then
-	echo "'$typed' needs packages that are not installed. As root:" >&2
+	echo "'$typed' needs packages that are not installed. Run as root:" >&2
 	echo "  apt-get update && apt-get install --no-install-recommends ${absent[*]}" >&2
 	exit 1
 fi

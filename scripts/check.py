@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What to run before each commit: two minutes on two processors, where a build is there already.
+"""Run the quick tests before a commit. Takes two minutes on two processors if a build exists.
 
     check.py [FILE...]          default: the files that differ from the main branch
 
-Builds the needed targets of the release preset, and runs the quick native tests, those of the areas that the changed
-files belong to, and the checks of headers and format. Emulators, sanitizers, ports and the rest are left to `make
-test`. The last line is a summary; failures are above it. Exits with 1 if anything failed. The log is in build/test/check.log.
+Builds the targets that it needs of the release preset, and runs the quick native tests, the tests of the areas to which
+the changed files belong, and the checks of headers and format. `make test` runs the others: emulators, sanitizers, ports
+and so on. Prints the failures and then a summary line; the log is build/test/check.log. Exits with 1 on a failure.
 """
 import os
 import re
@@ -16,13 +16,13 @@ import time
 
 from test import LOGS, ROOT, Stage, ctest, format_check
 
-# Always: (targets, tests)
+# (targets, tests) of each run
 QUICK = (["battery", "unit_tests", "unit_validate_tests",
           "holdfast", "holdfast_shared", "holdfast_extern", "holdfast_extern_shared",
           "abi_program"],
          ["battery$", "unit_", "abi", "codegen", "docs", "extern", "headers", "runners"])
 
-# area: (files, targets, tests): what a changed file adds. A file may belong to several areas, or none.
+# area: (files, targets, tests). A changed file adds the targets and tests of its areas: none, one or several.
 AREAS = {
     "refcount": (r"refcount|rcuref",
                  ["stress_refcount", "model_refcount", "model_refcount_asm",
@@ -73,13 +73,13 @@ AREAS = {
 
 
 def choose(files):
-    """The areas that the files belong to."""
+    """The areas to which the files belong."""
     return [area for area, (pattern, _, _) in AREAS.items()
             if any(re.search(pattern, file) for file in files)]
 
 
 def plan(areas):
-    """(targets, regular expression of tests)"""
+    """(targets, regular expression for the tests)"""
     parts = [QUICK, *[AREAS[area][1:] for area in areas]]
     targets = list(dict.fromkeys(target for part in parts for target in part[0]))
     tests = list(dict.fromkeys(test for part in parts for test in part[1]))
@@ -87,21 +87,21 @@ def plan(areas):
 
 
 def git(*arguments):
-    """The lines of its output; none if it fails."""
+    """The lines of git's output; none if it fails."""
     done = subprocess.run(["git", "-C", ROOT, *arguments], stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, text=True, check=False)
     return done.stdout.splitlines() if done.returncode == 0 else []
 
 
 def changed():
-    """Files that differ from the merge base with the main branch, and untracked ones."""
+    """The files that differ from the merge base with the main branch, and untracked files."""
     base = next((line for name in ("main", "origin/main")
                  for line in git("merge-base", name, "HEAD")), "HEAD")
     return sorted({*git("diff", "--name-only", base), *git("ls-files", "--others", "--exclude-standard")})
 
 
 def there_are(targets):
-    """The targets that this build has: models need a package, some tests a processor."""
+    """Those targets that this build has: the models need a package, some tests a certain processor."""
     listed = subprocess.run(["ninja", "-C", os.path.join(ROOT, "build", "release"), "-t", "targets",
                              "all"], stdout=subprocess.PIPE, text=True, check=False).stdout
     known = set(re.findall(r"^(\S+): phony", listed, re.MULTILINE))
@@ -126,7 +126,7 @@ def main(files):
     os.environ.pop("MAKEFLAGS", None)
     stage, start = Stage("check"), time.monotonic()
     open(stage.log, "w", encoding="utf-8").close()
-    print("%d changed files; the quick tests, and those of: %s"
+    print("%d changed files; running the quick tests, and those of: %s"
           % (len(files), ", ".join(areas) or "no area"), flush=True)
     run(stage, areas)
     for text in stage.shown:
@@ -135,7 +135,7 @@ def main(files):
         print("skipped: " + name)
     for name in stage.failed:
         print("failed: " + name)
-    print("check: %d passed, %d failed, %d skipped in %.0f s; the rest is for `make test`"
+    print("check: %d passed, %d failed, %d skipped in %.0f s; `make test` runs the other tests"
           % (stage.passed, len(stage.failed), len(stage.skipped), time.monotonic() - start))
     return 1 if stage.failed or not stage.passed else 0
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * seam - what Holdfast requires of a port (holdfast/internal/env/bare.h), by Zephyr's functions.
+ * seam - implements what Holdfast requires of a port (holdfast/internal/env/bare.h) with Zephyr.
  *
- * Zephyr preempts threads. If a holder were preempted by a thread of a higher priority that spins for
- * the same lock on the same core, neither would ever run on. So hf_env_preempt_disable() masks the
- * core's interrupts, as k_spin_lock() does: a holder or a waiter is neither preempted nor moved, and
- * an interrupt handler may take any lock. A holder must not sleep, and a lock is taken and released
- * within a pair of irq_lock() and irq_unlock(), or around it, but not across. For threads in
+ * Zephyr preempts threads. If a thread of higher priority preempted a holder and then spun for the
+ * same lock on the same core, both would hang. So hf_env_preempt_disable() masks the core's
+ * interrupts, as k_spin_lock() does: holders and waiters are neither preempted nor migrated, and an
+ * interrupt handler may take any lock. A holder must not sleep. A critical section may be inside of
+ * a pair of irq_lock() and irq_unlock(), or enclose it, but not overlap it. Only for threads in
  * supervisor mode: masking interrupts faults in user mode.
  */
 #include <stdint.h>
@@ -18,17 +18,17 @@
 
 #include "../src/env/env.h"
 
-/* Interrupts are masked while a node is in use, so a core has one context that uses nodes. */
+/* Interrupts are masked while a node is in use, so only one context of a core uses nodes. */
 HF_ALIGNED(HF_ARCH_NO_SHARING) hf_node_t hf_detail_nodes[CONFIG_MP_MAX_NUM_CPUS * HF_NODES];
 
-/* A core writes its own only, with its interrupts masked. */
+/* Each core writes only its own entry, with interrupts masked. */
 static struct {
-	unsigned int depth; /* how many disables have had no enable */
-	unsigned int key;   /* of the outermost one: how interrupts were before */
-	uint32_t nodes;     /* which of its nodes are in use, one bit a node */
+	unsigned int depth; /* number of disables without an enable */
+	unsigned int key;   /* interrupt state before the outermost disable */
+	uint32_t nodes;     /* nodes in use, one bit each */
 } HF_ALIGNED(HF_ARCH_NO_SHARING) cores[CONFIG_MP_MAX_NUM_CPUS];
 
-/* One depth a core for both pairs, so that locks may be released in any order. */
+/* Both pairs of functions use one depth, so that locks may be released in any order. */
 void hf_env_preempt_disable(void)
 {
 	unsigned int key = arch_irq_lock();
@@ -76,7 +76,7 @@ void hf_env_node_put(uint32_t index)
 	cores[(index - 1) / HF_NODES].nodes &= ~(1u << (index - 1) % HF_NODES);
 }
 
-/* For src/report/report.c. */
+/* Called by src/report/report.c. */
 void hf_detail_env_print(const char *line, size_t len)
 {
 	for (size_t i = 0; i < len; i++)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Holdfast by Conan 2, from a copy of its tree: `conan create packaging/conan -o "holdfast/*:shared=True"`."""
+"""Conan 2 recipe. It copies the tree that it is in: `conan create packaging/conan -o "holdfast/*:shared=True"`."""
 import os
 import re
 
@@ -22,7 +22,7 @@ class HoldfastConan(ConanFile):
     default_options = {"shared": False}
 
     def set_version(self):
-        """It stands in the header, once."""
+        """Reads the version from version.h, the only place that has it."""
         header = load(self, os.path.join(self.recipe_folder, "..", "..", "include", "holdfast", "version.h"))
         self.version = ".".join(re.findall(r"^#define HF_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header,
                                            re.MULTILINE))
@@ -34,10 +34,10 @@ class HoldfastConan(ConanFile):
 
     def validate(self):
         if self.settings.os != "Linux":
-            raise ConanInvalidConfiguration("the library is Linux's; elsewhere there are the headers' ports")
+            raise ConanInvalidConfiguration("the library supports only Linux; for other platforms see port/")
 
     def configure(self):
-        """The library is C, also for programs in C++."""
+        """The library is compiled as C, even for programs in C++."""
         self.settings.rm_safe("compiler.cppstd")
         self.settings.rm_safe("compiler.libcxx")
 
@@ -57,7 +57,7 @@ class HoldfastConan(ConanFile):
         cmake.build()
 
     def package(self):
-        """CMake makes both libraries; a package has the one that was asked for, and Conan's own files."""
+        """CMake builds both libraries. Keep the one that the option `shared` selects, and drop what Conan generates."""
         copy(self, "LICENSE", self.source_folder, os.path.join(self.package_folder, "licenses"))
         CMake(self).install()
         library = os.path.join(self.package_folder, "lib")
@@ -69,6 +69,6 @@ class HoldfastConan(ConanFile):
         self.cpp_info.libs = ["holdfast"]
         self.cpp_info.system_libs = ["pthread"]
         self.cpp_info.set_property("cmake_target_name", "holdfast::holdfast")
-        if self.options.shared:  # as CMake's own package names it
+        if self.options.shared:  # the name in Holdfast's own CMake package
             self.cpp_info.set_property("cmake_target_aliases", ["holdfast::holdfast_shared"])
         self.cpp_info.set_property("pkg_config_name", "holdfast")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""gdb loads this with libholdfast.so: its name and folder are the library's, in share/gdb/auto-load."""
+"""gdb runs this when it loads libholdfast.so, because it is installed in auto-load under the library's path and name."""
 import os
 
 import gdb

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Holdfast in gdb: prints locks, counts and regions, and lists waiting threads.
+"""gdb commands and pretty-printers for Holdfast: locks, reference counts, regions, and waiting threads.
 
-gdb loads this by itself with the shared library if both are installed below /usr. With the static library, or
-elsewhere:
+gdb loads this file with the shared library if both are installed below /usr. Otherwise, and with the static library:
 
     (gdb) source PREFIX/share/holdfast/gdb/holdfast.py
 
@@ -10,14 +9,14 @@ elsewhere:
                          hf_rcuref_t, hf_region_t, and the C++ classes around them;
                          hf::intrusive_ptr with its object's count
     holdfast waiters     threads that wait for mutexes and condition variables
-    holdfast regions     regions that are open
+    holdfast regions     open regions
     holdfast reports     how often each kind of misuse was reported
     holdfast profile     the contention profile, if the process runs with HOLDFAST_PROFILE
 
-It only reads memory, so it works on a core dump, too. `print` needs the types of the program's debug information. Of the
-library the symbols are enough (`nm libholdfast.so`); if they are stripped, it reports what it could not find.
+The commands only read memory, so they also work on a core dump. `print` needs debug information of the program. The
+library needs only its symbols (`nm libholdfast.so`); if they are stripped, the commands report what is missing.
 
-The layouts here are those of the library of the same version; assertions in src/ check them.
+The layouts in this file are those of the library of the same version; assertions in src/ check them.
 """
 import re
 
@@ -25,13 +24,13 @@ import gdb
 
 BUCKETS = 1024
 LINE = 64  # bytes, HF_ARCH_CACHE_LINE of all processors
-MOST = 100000  # elements of a list: a longer one is corrupt
+MOST = 100000  # a list with more elements is corrupt
 KINDS = 20  # of enum hf_report_kind
 PROFILE_ENTRIES = 4096
 
 
 class Missing(Exception):
-    """Something was not found, with the reason."""
+    """A symbol or memory is missing; the text gives the reason."""
 
 
 # ---- memory and symbols -------------------------------------------------------------------------
@@ -40,7 +39,7 @@ def read(address, size):
     try:
         return bytes(gdb.selected_inferior().read_memory(address, size))
     except gdb.error as error:
-        raise Missing("%d bytes at 0x%x can't be read (%s)" % (size, address, error)) from error
+        raise Missing("can't read %d bytes at 0x%x (%s)" % (size, address, error)) from error
 
 
 class Memory:
@@ -68,7 +67,7 @@ def pointer_bytes():
 
 
 def find(name):
-    """The address of a variable, or None. Its symbol may have the layout in its name (version.h)."""
+    """The address of a variable, or None. The symbol's name may end with the layout number (version.h)."""
     try:
         return int(gdb.parse_and_eval("(char *)&%s" % name))
     except gdb.error:
@@ -81,7 +80,7 @@ places = {}  # the cache of find_all(), until objects are loaded or unloaded
 
 
 def find_all(name):
-    """The addresses of the variables with that name: one a copy of the library."""
+    """The addresses of all variables with that name: each copy of the library has one."""
     if name not in places:
         places[name] = look_for_all(name)
     return places[name]
@@ -103,7 +102,7 @@ def look_for_all(name):
 
 
 def symbol(address):
-    """" <name+4>", or nothing."""
+    """The symbol of an address, as " <name+4>", or ""."""
     said = gdb.execute("info symbol 0x%x" % address, to_string=True)
     match = re.match(r"(\S+)(?: \+ (\d+))? in section", said)
     if not match:
@@ -122,7 +121,7 @@ def shared_memory(name):
 # ---- threads ------------------------------------------------------------------------------------
 
 class Threads:
-    """Maps addresses to the threads on whose stacks they are. Made at the first query after each stop."""
+    """Finds the threads to which addresses belong. Created at the first query after each stop."""
 
     current = None
 
@@ -156,7 +155,7 @@ class Threads:
                 thread.switch()
                 at = gdb.newest_frame()
                 self.tops.append((int(at.read_register("sp")), thread))
-                # A signal handler may run on a stack of its own.
+                # A signal handler may run on an alternate stack; then the thread has two stacks.
                 for _ in range(64):
                     at, newer = at.older(), at
                     if not at:
@@ -172,11 +171,11 @@ class Threads:
         self.tops.sort(key=lambda top: top[0])
 
     def of_stack(self, address):
-        """Stacks grow down: the thread whose stack pointer is the next below the address."""
+        """The thread whose stack pointer is the nearest below the address, since stacks grow down."""
         if not self.tops:
             self.look_at_stacks()
         below = [thread for top, thread in self.tops if top <= address]
-        return self.name(below[-1]) if below else "a thread whose stack has 0x%x" % address
+        return self.name(below[-1]) if below else "the thread whose stack contains 0x%x" % address
 
     def of_variable(self, address):
         """The thread that owns a thread-local variable, or None."""
@@ -186,7 +185,7 @@ class Threads:
                 handle = int.from_bytes(thread.handle(), Memory(address, 8).order)
             except (AttributeError, gdb.error):
                 continue
-            # Thread-local variables lie near the address that pthread_self() returns.
+            # Thread-local variables are near the address that pthread_self() returns.
             if not nearest or abs(handle - address) < nearest[0]:
                 nearest = abs(handle - address), thread
         return self.name(nearest[1]) if nearest and nearest[0] < 1 << 15 else None
@@ -209,10 +208,10 @@ for event in ("stop", "cont", "exited", "inferior_deleted", "new_thread", "threa
 STATES = ("parked", "released", "spinning", "waking", "head")
 MEANING = {
     "parked": "sleeps, or is about to",
-    "spinning": "runs, and will park if nothing happens soon",
+    "spinning": "spins, and then parks",
     "waking": "the first waiter, woken; it may not be running yet",
     "head": "the first waiter, running",
-    "released": "woken, and in no queue any more",
+    "released": "woken and no longer queued",
 }
 
 
@@ -235,13 +234,13 @@ class Parking:
         self.table = shared_memory("parking")
         if not self.table and (need := find("hf_detail_parking_need")) is not None:
             self.table = Memory(need, pointer_bytes()).pointer(0)
-        # Before the library's constructor has run it points to a constant.
+        # Before the library's constructor has run, it points to a constant.
         if not self.table or symbol(self.table):
-            raise Missing("no table of waiting threads: the process has not started, or nothing in it has"
-                          " symbols of Holdfast's mutex")
+            raise Missing("no table of waiting threads: the process has not started, or Holdfast's mutex is not"
+                          " linked or its symbols are stripped")
 
     def buckets(self, first=0, count=BUCKETS):
-        """[(being changed, address of the first waiter)]"""
+        """[(is its queue being changed?, address of the first waiter)]"""
         memory = Memory(self.table + BUCKETS * 4 + first * LINE, count * LINE)
         return [(memory.u32(i * LINE + 4) != 0, memory.pointer(i * LINE + 8))
                 for i in range(count)]
@@ -255,7 +254,7 @@ class Parking:
         return found
 
     def at(self, address):
-        """The waiters at a mutex or a condition variable, in their order."""
+        """The waiters at a mutex or a condition variable, in queue order."""
         index = ((address >> 2 & 0xffffffff) * 0x9e3779b1 & 0xffffffff) >> 22
         _, first = self.buckets(index, 1)[0]
         return [waiter for waiter in self.queue(first) if waiter.at == address]
@@ -280,10 +279,10 @@ def waiters_at(address):
     return ", %d waiter%s: %s" % (len(found), "s"[:len(found) != 1], ", ".join(map(str, found)))
 
 
-# ---- what is printed ----------------------------------------------------------------------------
+# ---- pretty-printers ----------------------------------------------------------------------------
 
 def word(value, name="word"):
-    """The number in a member that is an atomic."""
+    """The value of an atomic member."""
     return int(value[name]["value"])
 
 
@@ -301,7 +300,7 @@ def mutex(number, address):
     waiters = waiters_at(address)
     if number:
         return "held" + waiters
-    # It was unlocked a moment ago, and the first waiter has been woken.
+    # If there are waiters, the mutex has just been unlocked, and the first one has been woken.
     return "free" + ("" if waiters == NO_WAITER or "unknown" in waiters else waiters)
 
 
@@ -362,7 +361,7 @@ def show_refcount(value):
     elif 0xb0000000 <= number < 0xd0000000:
         zone = "saturated, leaks"
     else:
-        zone = "overflowed or underflowed a moment ago"
+        zone = "has just overflowed or underflowed"
     return "%s (%d)" % (zone, signed(number))
 
 
@@ -372,11 +371,11 @@ def show_rcuref(value):
         return "live, " + plural(number + 1, "reference")
     if number < 0xc0000000:
         return "saturated, leaks (0x%x)" % number
-    return "none: not dead yet, a get revives it" if number == 0xffffffff else "dead (0x%x)" % number
+    return "no references, but not dead yet: a get revives it" if number == 0xffffffff else "dead (0x%x)" % number
 
 
 def lock_half(number, address):
-    """A lockref's lock half, whose type depends on how the unit was compiled."""
+    """The lock half of a lockref, whose type depends on how the compilation unit was compiled."""
     try:
         kind = gdb.lookup_type("hf_env_lockref_lock_t").strip_typedefs().tag or "hf_mutex"
     except gdb.error:
@@ -439,7 +438,7 @@ def show_region(value):
 
 
 def count_in(value):
-    """The printed count of an object, which a base class has; None if there is none."""
+    """The printed reference count of an object, which is in a base class; None if there is none."""
     for field in value.type.strip_typedefs().fields():
         if field.is_base_class:
             if found := count_in(value[field]):
@@ -485,7 +484,7 @@ class Printer:
 
 
 def lookup(value):
-    """gdb's hook: the printer for a value, or None."""
+    """Called by gdb: returns the printer for a value, or None."""
     kind = value.type.unqualified().strip_typedefs()
     if kind.code not in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION) or not kind.tag:
         return None
@@ -493,7 +492,7 @@ def lookup(value):
         return Printer(SHOW[kind.tag], value)
     if kind.tag.startswith("hf::intrusive_ptr<"):
         return Printer(show_intrusive_ptr, value)
-    # The other C++ classes have the C type as their member raw_.
+    # The other C++ classes have a member raw_ of the C type.
     if kind.tag.startswith("hf::"):
         fields = kind.fields()
         if len(fields) >= 1 and any(field.name == "raw_" for field in fields):
@@ -518,9 +517,9 @@ class Command(gdb.Command):
         super().__init__("holdfast " + type(self).__name__.lower(), gdb.COMMAND_STATUS)
 
     def invoke(self, argument, _from_tty):
-        # A core dump has a process number, too.
+        # For a core dump, too, pid is not 0.
         if not gdb.selected_inferior().pid:
-            print("the program is not running: there is no memory to read")
+            print("the program is not running, so its memory can't be read")
             return
         try:
             self.run(argument)
@@ -551,16 +550,16 @@ class Waiters(Command):
                 print("  %-28s %s: %s" % (Threads.get().of_stack(waiter.address), waiter.state,
                                           MEANING.get(waiter.state, "?")))
         if any(changing for changing, _ in parking.buckets()):
-            print("(a queue is being changed at this moment: the list above may be torn)")
+            print("(a queue is being changed, so the list above may be inconsistent)")
 
 
 class Regions(Command):
-    """Regions that are open, of each copy of the library: holdfast regions"""
+    """Open regions of all copies of the library: holdfast regions"""
 
     def run(self, _argument):
         copies = find_all("hf_detail_regions_here")
         if not copies:
-            raise Missing("the symbols of its regions are not here: they are not linked, or stripped")
+            raise Missing("no symbols of regions: regions are not linked, or the symbols are stripped")
         count = 0
         for copy in copies:
             regions = Memory(copy, pointer_bytes()).pointer(0)
@@ -596,7 +595,7 @@ class Reports(Command):
         shared, texts = shared_memory("report"), find_all("hf_detail_report_texts")
         counts = [shared] if shared else [Memory(at, p).pointer(0) for at in find_all("hf_detail_report_counts")]
         if not counts or not texts:
-            raise Missing("the symbols of its reports are not here: they are not linked, or stripped")
+            raise Missing("no symbols of reports: reports are not linked, or the symbols are stripped")
         words = Memory(Memory(texts[0], p).pointer(0), p * KINDS)
         for count in counts:
             numbers = Memory(count, 4 * KINDS)
@@ -616,7 +615,7 @@ def string(address):
 
 
 class Profile(Command):
-    """What was waited for so far, with HOLDFAST_PROFILE: holdfast profile"""
+    """The contention profile so far, with HOLDFAST_PROFILE: holdfast profile"""
 
     NAMES = ("mutex", "mutex between processes", "spinlock", "condition variable",
              "condition variable between processes")

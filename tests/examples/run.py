@@ -107,7 +107,7 @@ class Examples(Checks):
         errors = self.build(("gcc", "g++"), source, program)
         done = run(program) if errors is None else None
         self.check("must() ends the program, also with -DNDEBUG",
-                   done and done.returncode == 1 and "not so: 1 + 1 == 3" in done.stdout, errors or "")
+                   done and done.returncode == 1 and "does not hold: 1 + 1 == 3" in done.stdout, errors or "")
 
 
 def main():

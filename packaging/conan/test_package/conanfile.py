@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A program in C and one in C++ against the package, as `conan create` runs them."""
+"""`conan create` builds and runs a program in C and one in C++ with the package."""
 import os
 
 from conan import ConanFile

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# An overlay port, for the tree that it stands in: vcpkg install holdfast --overlay-ports=holdfast/packaging/vcpkg
-# Both libraries are in the package, as two targets; the program chooses one, not the triplet.
+# An overlay port, which builds the tree that it is in: vcpkg install holdfast --overlay-ports=holdfast/packaging/vcpkg
+# The package has both libraries, as two targets, whatever the triplet's linkage is.
 get_filename_component(SOURCE_PATH "${CURRENT_PORT_DIR}/../../.." ABSOLUTE)
 
 vcpkg_cmake_configure(
