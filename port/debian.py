@@ -1,34 +1,34 @@
 # SPDX-License-Identifier: MIT
-"""Debian's kernels, its packages and an initramfs: what the runners of port/kernel and port/kernel-tree share."""
+"""Functions for port/kernel and port/kernel-tree: download packages of Debian, write an initramfs."""
 import glob
 import gzip
 import os
 import shutil
 import subprocess
 
-# Debian's kernels: the name of the release that they are in.
+# Kernel version: the Debian release that has it.
 KERNELS = {"6.1": "bookworm", "6.12": "trixie"}
 
 
 class Unavailable(Exception):
-    """A package is not available."""
+    """A package can't be downloaded or unpacked."""
 
 
 def system():
-    """The code name of this release of Debian, or nothing."""
+    """The code name of this system's Debian release; "" on other systems."""
     with open("/etc/os-release", encoding="utf-8") as text:
         words = dict(line.strip().split("=", 1) for line in text if "=" in line)
     return words.get("VERSION_CODENAME", "").strip('"') if words.get("ID") == "debian" else ""
 
 
 def another_release(name, state):
-    """Lines of apt's configuration: that release, from the mirror that the system uses."""
+    """Lines for apt's configuration that select the release `name`, from the mirror that the system uses."""
     done = subprocess.run(["apt-get", "indextargets", "--format", "$(SITE) $(RELEASE) $(COMPONENT)",
                            "Created-By: Packages"], stdout=subprocess.PIPE, text=True, check=False)
     sites = [words[0] for words in map(str.split, done.stdout.splitlines())
              if len(words) == 3 and words[1:] == [system(), "main"]]
     if not sites:
-        raise Unavailable("of Debian's %s: this system has no mirror of Debian" % name)
+        raise Unavailable("packages of Debian's %s: this system has no Debian mirror configured" % name)
     with open(os.path.join(state, "sources.list"), "w", encoding="utf-8") as text:
         text.write("deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n"
                    % (sites[0], name))
@@ -36,7 +36,7 @@ def another_release(name, state):
 
 
 def apt(build, *command, cwd=None, release):
-    """apt with lists of its own below `build`, for both processors; the system's lists stay unchanged."""
+    """Runs an apt command for both processors, with package lists below `build`: the system's lists stay unchanged."""
     state = os.path.join(build, "apt")
     for folder in ("lists/partial", "cache/archives/partial"):
         os.makedirs(os.path.join(state, folder), exist_ok=True)
@@ -55,7 +55,7 @@ def apt(build, *command, cwd=None, release):
 
 
 def unpack(build, folder, packages, release, excluded=()):
-    """Downloads these packages, and unpacks each below folder/PROCESSOR."""
+    """Downloads packages, and unpacks each into folder/amd64 or folder/arm64."""
     debs = os.path.join(folder, "debs")
     for old in (debs, os.path.join(folder, "amd64"), os.path.join(folder, "arm64")):
         shutil.rmtree(old, ignore_errors=True)
@@ -73,7 +73,7 @@ def unpack(build, folder, packages, release, excluded=()):
 
 
 def initramfs(path, root, files):
-    """Writes an archive with busybox, found below root, and these files: {name: bytes, or a path to copy}."""
+    """Writes an initramfs with the busybox that is in `root`, and with files: {name: content, or a path to copy}."""
     busybox = next(filter(os.path.exists, (os.path.join(root, folder, "busybox")
                                            for folder in ("bin", "usr/bin"))))
 

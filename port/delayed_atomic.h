@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * delayed_atomic - the shipped atomic.h on a core whose plain stores may be late.
+ * delayed_atomic - the shipped atomic.h, on cores that delay one kind of store.
  *
  * For -DHF_ATOMIC_HEADER. An emulator performs stores in program order, so a missing release has no
- * effect there. Here a delayed_store() stays in a buffer of the core, as hardware allows, until the
- * core's next release operation or delayed_drain(). Relaxed stores overtake it.
+ * effect there. Here a delayed_store() stays in the core's buffer, as hardware allows, until the core
+ * does a release operation or delayed_drain(). Relaxed stores overtake it.
  */
 #undef HF_ATOMIC_H
 #undef HF_ATOMIC_HEADER
@@ -20,10 +20,10 @@
 
 HF_BEGIN_DECLS
 
-/* Stores the value at the latest when this core drains its buffer, which has room for one store. */
+/* Stores the value when this core drains its buffer, which has room for one store. */
 void delayed_store(uint64_t *p, uint64_t value);
 
-/* Performs this core's late store, if there is one. */
+/* Performs this core's delayed store, if there is one. */
 void delayed_drain(void);
 
 HF_END_DECLS

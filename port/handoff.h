@@ -4,15 +4,15 @@
 /*
  * handoff - the published spinlock experiment: lock, increment a 64-bit variable, unlock.
  *
- * k cores do that for a window of time, with a lock and variable each or all with the same ones. A
- * window is correct if all k cores and no others got the lock, and the variables' final values are
- * the sums of the cores' counts. A window ends by time and not by a count, because a waiter may
- * wait for long in an emulator.
+ * k cores do that for a window of time, either each with its own lock and variable or all with the
+ * same ones. A window is correct if exactly these k cores got the lock, and if the final values of
+ * the variables are the sums of the cores' counts. A window ends by time instead of by a count,
+ * because a core may wait for long in an emulator.
  *
- * A port defines before it includes this: HANDOFF_CORES, HANDOFF_WINDOW_NS, and HANDOFF_DELAYED (1:
- * the store of the increment may be late, so that an emulator, which performs stores in order,
- * shows a missing release; delayed_atomic.h). It defines the functions below, and calls
- * handoff_run().
+ * Before it includes this file a port defines HANDOFF_CORES, HANDOFF_WINDOW_NS, and HANDOFF_DELAYED
+ * (1: the store of the increment is delayed, so that a missing release is noticed even in an
+ * emulator, which performs stores in order; see delayed_atomic.h). The port defines the functions
+ * below, and calls handoff_windows().
  */
 #include "holdfast/lockref.h"
 #include "holdfast/spinlock.h"
@@ -28,25 +28,25 @@
 static inline unsigned int handoff_core(void);
 static uint64_t handoff_now(void); /* in nanoseconds */
 
-/* Runs work(core) on every core, and returns when all have done it. */
+/* Runs work(core) on every core, and returns when all are done. */
 static void handoff_on_all(void (*work)(unsigned int core));
 
-/* Around a few pairs: their core stays the same. The second lets other cores run. */
+/* Between these two the thread stays on its core. The second lets other cores run. */
 static void handoff_begin_pairs(void);
 static void handoff_end_pairs(void);
 
-/* The holder may let other cores run, so that they meet a held lock and wait. */
+/* Called by a holder: may let other cores run, so that they find the lock held and wait. */
 static void handoff_holding(void);
 
-/* After an unlock, before its core's late store. */
+/* Called after an unlock, before the core performs its delayed store. */
 static void handoff_unlocked(void);
 
-/* Called at the end of a window; its name is one word. */
+/* Called at the end of each window. The name has no spaces. */
 static void handoff_result(bool ok, const char *name, const char *remark);
 
 /* ---- Locks ---------------------------------------------------------------------------------- */
 
-/* A get and a put with each pair. One reference always exists, so no put is the last one. */
+/* Each lock is preceded by a get and a put. There is always one more reference, so no put is the last. */
 typedef hf_lockref_t handoff_lockref_t;
 static bool lockref_put_was_last;
 
@@ -70,7 +70,7 @@ static inline void handoff_lockref_unlock(hf_lockref_t *l)
 	hf_lockref_unlock(l);
 }
 
-/* hf_spinlock_t (here `queued`), the product's other lock, the lab's variants, the lockref. */
+/* `queued` is hf_spinlock_t, ticket the product's other spinlock; the others are the lab's variants. */
 #define HANDOFF_LOCKS(X)                                                                           \
 	X(cas, hf_spinlock_cas)                                                                    \
 	X(cas_release, hf_spinlock_cas_release)                                                    \
@@ -87,13 +87,13 @@ struct cell {
 		HANDOFF_LOCKS(X)
 #undef X
 	} lock;
-	/* The published experiment's distance: no two locks or variables share a line. */
+	/* As in the published experiment, no two locks or variables share a cache line. */
 	uint64_t value HF_ALIGNED(HF_ARCH_NO_SHARING);
 } HF_ALIGNED(HF_ARCH_NO_SHARING);
 
 struct core_state {
 	uint64_t pairs;
-	uint64_t *late; /* where a late store goes, if there is one */
+	uint64_t *late; /* the address of the delayed store, or NULL */
 	uint64_t late_value;
 } HF_ALIGNED(HF_ARCH_NO_SHARING);
 
@@ -106,7 +106,7 @@ struct variant {
 static struct cell cells[HANDOFF_CORES];
 static struct core_state states[HANDOFF_CORES];
 
-/* The window that runs. */
+/* The current window. */
 static const struct variant *variant;
 static unsigned int cores;
 static bool shared;
@@ -139,7 +139,7 @@ static void delayed_drain(void)
 }
 #endif
 
-/* A loop for each lock, so that its operations are inlined. */
+/* Each lock has its own loop, so that its operations are inlined. */
 #define PAIRS_A_LOOK 16
 #define X(lock_name, prefix)                                                                       \
 	static void lock_name##_init(struct cell *cell)                                            \
@@ -229,7 +229,7 @@ static bool window(void)
 		values += cells[i].value;
 		sum += states[i].pairs;
 		if ((i < cores) != (states[i].pairs > 0))
-			ok = false; /* a core did not take part, or one did that should not */
+			ok = false; /* a core did not get the lock, or one that should not take part did */
 		if (!shared && cells[i].value != states[i].pairs)
 			ok = false;
 		put_text(&remark, " ");
@@ -247,7 +247,7 @@ static bool window(void)
 	return ok;
 }
 
-/* All windows of all locks. Returns how many were wrong. */
+/* Runs all windows of all locks. Returns how many were wrong. */
 static unsigned int handoff_windows(void)
 {
 	unsigned int failed = 0;

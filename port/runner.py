@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the ports' runners share: parallel emulators, mutated copies of the headers, the summary."""
+"""Functions for the ports' runners: emulators in parallel, mutated copies of the headers, the summary."""
 import concurrent.futures
 import os
 import re
@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(ROOT, "tests"))
 import ktap  # noqa: E402
 import mutation  # noqa: E402
 
-CANT_RUN = 77  # exit status: a program or a package is not here
+CANT_RUN = 77  # exit status: a program or a package is missing
 JOBS = str(os.cpu_count() or 1)
 
 
@@ -22,25 +22,25 @@ def say(text):
 
 
 def chosen(port, names, known, programs):
-    """The given names, or all known ones if there are none. None if a program is missing, which is reported."""
+    """The given names, or by default all known ones. Prints SKIPPED and returns None if a program is missing."""
     if missing := [program for program in programs if not shutil.which(program)]:
-        say("SKIPPED %s: not here: %s" % (port, " ".join(missing)))
+        say("SKIPPED %s: not installed: %s" % (port, " ".join(missing)))
         return None
     if unknown := [name for name in names if name not in known]:
-        sys.exit("no such name: %s; there are: %s" % (" ".join(unknown), " ".join(known)))
+        sys.exit("unknown: %s; the names are: %s" % (" ".join(unknown), " ".join(known)))
     return names or list(known)
 
 
 def each(run, names):
-    """(name, run(name)), in that order; as many at a time as there are processors: a guest uses one."""
+    """Yields (name, run(name)) in the order of the names. Runs one at a time on each processor."""
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         yield from zip(names, pool.map(run, names))
 
 
 def mutate(folder, flaw):
-    """A copy of the headers with one flaw, (file, text that occurs once, its replacement), in `folder`.
+    """Copies the headers to `folder`, with one flaw: (file, text that occurs once, its replacement).
 
-    The file is one of include/holdfast, or one of lab/variants, whose name begins with "variants/"."""
+    The file is relative to include/holdfast, or to lab if it begins with "variants/"."""
     mutation.copy(os.path.join(ROOT, "include"), folder, "holdfast")
     shutil.copytree(os.path.join(ROOT, "lab", "variants"), os.path.join(folder, "variants"))
     file = flaw[0] if flaw[0].startswith("variants/") else "holdfast/" + flaw[0]
@@ -49,8 +49,8 @@ def mutate(folder, flaw):
 
 
 def kbuild(log, *arguments):
-    """Runs make, without the options of a make that may have called us. Raises if it fails, or if anything warns:
-    objtool's warnings do not make it fail."""
+    """Runs make, without the options of a make that may have started this script. Raises if it fails or prints a
+    warning: objtool's warnings do not make it fail."""
     environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
     environment["KBUILD_BUILD_TIMESTAMP"] = "2026"  # else each build differs
     done = subprocess.run(["make", "-j" + JOBS, *arguments], env=environment, stdin=subprocess.DEVNULL,
@@ -63,9 +63,9 @@ def kbuild(log, *arguments):
 
 
 def emulate(command, log, limit, stop=None):
-    """Runs an emulator, with a limit in seconds. Returns (its console's lines, faults).
+    """Runs an emulator for at most `limit` seconds. Returns (its console's lines, faults).
 
-    stop: called with the lines after each; true ends the emulator."""
+    After each line `stop` is called with all lines so far; if it returns true, the emulator is ended."""
     lines = []
     with open(log, "w", encoding="utf-8") as file, \
             subprocess.Popen(["timeout", str(limit), *command], stdin=subprocess.DEVNULL,
@@ -82,12 +82,12 @@ def emulate(command, log, limit, stop=None):
 
 
 def judge(lines, documents):
-    """The verdict on a machine's KTAP output."""
+    """Judges the KTAP output of an emulated machine."""
     return ktap.judge("\n".join(lines), documents, console=True)
 
 
 class Sum:
-    """Of all machines: prints what each did, counts, and prints the last line."""
+    """Prints the results of all machines, counts them, and prints the last line."""
 
     def __init__(self):
         self.passed = self.failed = 0
@@ -97,15 +97,15 @@ class Sum:
         self.failed += 1
 
     def add(self, name, verdict, expected=None):
-        """A machine on which everything must pass; or, with `expected`, one that must fail in that way. A skipped
-        case does not count as passed."""
+        """Adds a machine on which everything must pass or, with `expected`, which must fail in that way. Skipped cases
+        do not count as passed."""
         if expected:
             found = re.search(expected, "\n".join(verdict.faults))
             if found:
                 say("%s: caught: %s" % (name, found[0].splitlines()[0]))
                 self.passed += 1
             else:
-                self.fault(name, "should fail by /%s/, but: %s" % (expected, verdict.faults[:5] or "passed"))
+                self.fault(name, "should fail with /%s/, but: %s" % (expected, verdict.faults[:5] or "passed"))
             return
         say("%s: %d cases passed, %d faults" % (name, len(verdict.passed), len(verdict.faults)))
         self.passed += len(verdict.passed)

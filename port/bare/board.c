@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* board - the PL011, PSCI, semihosting, the page tables and the exceptions of QEMU's virt board. */
+/* board - QEMU's virt board: the PL011 console, PSCI, semihosting, page tables, exceptions. */
 #include "holdfast/internal/atomic.h"
 #include "holdfast/internal/nofault/site.h"
 
@@ -41,7 +41,7 @@ uint64_t bare_now(void)
 
 void bare_exit(unsigned int status)
 {
-	/* SYS_EXIT: the reason (the application ends) and the status. */
+	/* The arguments of semihosting's SYS_EXIT: the reason (application exit) and the status. */
 	const uint64_t block[2] = { 0x20026, status };
 
 	for (;;) {
@@ -67,7 +67,7 @@ extern char bare_text[], bare_data[];
 #define PAGE_READ_ONLY (2ul << 6)
 #define PAGE_NEVER_EXECUTED (1ul << 53 | 1ul << 54)
 
-/* A table of 512 entries of 1 GiB, and tables of 2 MiB entries for the first two. */
+/* The first table has 512 entries of 1 GiB; the others have the 2 MiB entries of the first two. */
 __attribute__((aligned(4096))) uint64_t bare_tables[3][ENTRIES];
 
 static void map(uintptr_t address, uint64_t how)
@@ -79,7 +79,7 @@ static void map(uintptr_t address, uint64_t how)
 							       PAGE_USED;
 }
 
-/* All other addresses, 0 included, stay unmapped: an access is an exception. */
+/* All other addresses, including 0, stay unmapped, so that an access causes an exception. */
 void bare_mmu_tables(void)
 {
 	map(PL011, PAGE_DEVICE | PAGE_NEVER_EXECUTED);
@@ -109,10 +109,10 @@ static void print_hex(const char *name, uint64_t value)
 }
 
 /*
- * bare_exception - called by start.S with the saved registers and the vector's entry (4: a
- * synchronous exception at EL1, with its own stack).
+ * bare_exception - called by start.S with the saved registers and the index of the vector (4: a
+ * synchronous exception at EL1, using SP_EL1).
  *
- * Only faults at recovery sites are expected.
+ * Only faults at recovery sites are expected. Any other exception ends the emulator.
  */
 extern const struct hf_detail_site bare_sites[], bare_sites_end[];
 
@@ -143,9 +143,9 @@ void bare_exception(struct bare_frame *frame, unsigned int entry)
 
 extern char bare_start_secondary[];
 
-/* On a cache line of its own. */
+/* Aligned, so that no two cores share a cache line. */
 struct done {
-	hf_atomic32_t turn; /* the last turn that this core has finished */
+	hf_atomic32_t turn; /* the last turn that the core has finished */
 } HF_ALIGNED(HF_ARCH_NO_SHARING);
 
 static struct done done[BARE_CORES];
@@ -172,7 +172,7 @@ bool bare_start_cores(void)
 	return true;
 }
 
-/* The loop of the cores other than 0. */
+/* The main loop of all cores but core 0. */
 void bare_secondary(unsigned int core)
 {
 	uint32_t seen = 0, now;

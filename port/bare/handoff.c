@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* handoff - the experiment of port/handoff.h on four cores; the others wait in WFE. */
+/* handoff - the experiment of port/handoff.h on one to four cores; the others wait in WFE. */
 #include "board.h"
 
 #ifndef BARE_DELAYED
@@ -7,9 +7,8 @@
 #endif
 
 /*
- * The emulated time that a window lasts. Cores take turns of 100 ms unless they wait by WFE or
- * yield, so that some turns end while the lock is held. With late stores they yield after every
- * pair.
+ * The emulated duration of a window. QEMU runs each core for 100 ms unless it waits by WFE or
+ * yields, so some turns end while a lock is held. With late stores the cores yield after each pair.
  */
 #define TURN_NS 100000000u
 #define HANDOFF_WINDOW_NS (BARE_DELAYED ? 20000000u : 300000000u)
@@ -45,21 +44,22 @@ static void handoff_begin_pairs(void)
 {
 }
 
-/* No lock is held: cores that share a thread all begin. */
+/* No lock is held here. The yield lets all cores begin, since they share one host thread. */
 static void handoff_end_pairs(void)
 {
 	bare_yield();
 }
 
 /*
- * The holder yields now and then, so that other cores meet a held lock and wait. Waiters in WFE
- * yield in turn. A waiter that spins burns its turn; and if that is core 0, with which QEMU begins
- * again after each turn, then a core that has yielded never runs again. So core 0 finds out how the
- * waiters of this window's lock wait: turns end every TURN_NS, so of two yields, each with every
- * other core waiting, one is long if they spin. The window becomes longer by that time, and no holder
- * yields again. If both are short, every holder yields.
+ * Holders yield so that other cores find the lock held and wait. Waiters in WFE yield in turn, but
+ * a waiter that spins uses up its turn. If that is core 0, with which QEMU begins again after each
+ * turn, a core that has yielded never runs again. So core 0 finds out how the waiters of this
+ * window's lock wait, by two yields during which all other cores wait: if they spin, one yield takes
+ * long, since turns end every TURN_NS. Then the window is extended by that time, and no holder yields
+ * again. If both yields are short, every holder yields.
  *
- * A yield is long only where others wait for the same lock, so its holder alone writes the variables.
+ * A yield takes long only if other cores wait for the same lock, so only its holder writes the
+ * variables.
  */
 static void handoff_holding(void)
 {
@@ -78,7 +78,7 @@ static void handoff_holding(void)
 	}
 }
 
-/* Where stores may be late, other cores run before the store is done. */
+/* If stores may be late, other cores run before the store is performed. */
 static void handoff_unlocked(void)
 {
 #if BARE_DELAYED
@@ -105,8 +105,7 @@ unsigned int handoff_run(void)
 	unsigned int failed;
 
 	battery_env_line("KTAP version 1");
-	battery_env_line(
-		"# Emulated: the counts are checked and mean something, the times do not.");
+	battery_env_line("# Emulated: the counts are checked; the times mean nothing.");
 	failed = handoff_windows();
 	put_text(&plan, "1..");
 	put_number(&plan, number);

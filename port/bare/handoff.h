@@ -2,7 +2,7 @@
 #ifndef BARE_HANDOFF_H
 #define BARE_HANDOFF_H
 
-/* Runs every window of the experiment and prints it. Returns how many have a wrong count. */
+/* Runs all windows of the experiment and prints the results. Returns how many counts are wrong. */
 unsigned int handoff_run(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* libc - what a compiler may call in freestanding code, too. */
+/* libc - functions that a compiler may call even in freestanding code. */
 #include <stddef.h>
 
 void *memcpy(void *restrict to, const void *restrict from, size_t len);

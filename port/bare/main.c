@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * main - the battery on core 0, the port's own tests, then the handoff experiment on all cores;
- * KTAP on the console.
+ * main - runs the battery on core 0, then the port's own tests and the handoff experiment on all
+ * cores. Prints KTAP to the console.
  *
  * BARE_BATTERY   1 = run the battery
  * BARE_DELAYED   1 = stores to the counter may be late (delayed_atomic.h)
- * BARE_FAULT     1 = read address 0, which must end the image; 2 = hang
+ * BARE_FAULT     1 = read address 0, which must end the emulator; 2 = hang
  */
 #include "../../tests/battery/battery.h"
 
@@ -30,7 +30,7 @@ void battery_env_line(const char *line)
 	bare_print("\n", 1);
 }
 
-/* The writable block ends here; the memory behind it is unmapped (board.c, link.ld). */
+/* The end of the writable block; the memory after it is unmapped (board.c, link.ld). */
 unsigned char *battery_env_edge(void)
 {
 	extern unsigned char bare_edge[];

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Build the bare-metal image and its mutants, run them under QEMU, and judge what they print.
+"""Build the bare-metal image and its mutants, run them under QEMU, and judge their output.
 
     run.py [IMAGE...]           default: all; see IMAGES
 
-An image is good if QEMU exits with 0 in time, and each KTAP document that was expected is there and
-whole, with no case that failed. A mutant must be caught, and in the way that is named beside it.
-A case that passed counts as one, a mutant that was caught too; the last line is
+An image passes if QEMU exits with 0 in time and all expected KTAP documents are complete, without a failed case.
+A mutant must fail in the way that IMAGES names. Each passed case and each caught mutant counts; the last line is
 "N passed, N failed". Exits with 1 if anything failed, with 77 if a program is missing.
 """
 import csv
@@ -25,10 +24,10 @@ BUILD = os.path.join(ROOT, "build", "bare")
 CC = os.environ.get("HF_BARE_CC", "aarch64-linux-gnu-gcc")
 CXX = os.environ.get("HF_BARE_CXX", "aarch64-linux-gnu-g++")
 QEMU = os.environ.get("HF_BARE_QEMU", "qemu-system-aarch64")
-LIMIT = 300  # seconds for one image: it needs ten, and may be stopped while others measure
+LIMIT = 300  # seconds for one image; it takes ten on an idle machine
 
-# Four cores in turn, by one thread; a clock that counts instructions (64 ns each), so that a run is
-# the same each time and does not depend on how busy this machine is.
+# One host thread runs the four cores in turn, and the clock counts instructions (64 ns each), so that each run is the same
+# and does not depend on the host's load.
 MACHINE = ["-M", "virt,gic-version=3", "-cpu", "cortex-a53", "-smp", "4", "-m", "64",
            "-accel", "tcg,thread=single", "-icount", "shift=6,sleep=off",
            "-display", "none", "-serial", "stdio", "-monitor", "none", "-nodefaults", "-no-reboot",
@@ -46,7 +45,7 @@ PORT = ["start.S", "board.c", "seam.c", "libc.c", "main.c", "handoff.c", "seam_t
 SRC = ["report/report.c", "nofault/nofault.c", "nofault/generic.c", "nofault/memory.c", "nofault/arch/aarch64.c", "cpu/cpu.c"]
 LATE = ["-DBARE_BATTERY=0", "-DBARE_DELAYED=1", '-DHF_ATOMIC_HEADER="delayed_atomic.h"']
 
-# The mutants of the headers: (file, text that occurs once, its replacement).
+# Mutations of the headers: (file, text that occurs once, its replacement).
 SATURATION = ("refcount.h", "#define HF_REFCOUNT_SATURATED (INT32_MIN / 2)",
               "#define HF_REFCOUNT_SATURATED (INT32_MIN / 4)")
 
@@ -106,7 +105,7 @@ def build(name, flags, mutation):
     return image
 
 
-# As Zephyr 3.x compiles C and C++ for a Cortex-A53 without a C library of its host.
+# The flags with which Zephyr 3.x compiles C and C++ for a Cortex-A53 without the host's C library.
 ZEPHYR = ["-ffreestanding", "-Os", "-Werror", "-Wall", "-Wextra", "-Wformat", "-Wno-unused-parameter",
           "-fno-common", "-fno-strict-overflow", "-fno-strict-aliasing", "-ffunction-sections",
           "-fdata-sections", "-fno-pic", "-fno-pie", "-fno-asynchronous-unwind-tables",
@@ -115,7 +114,7 @@ ZEPHYR = ["-ffreestanding", "-Os", "-Werror", "-Wall", "-Wextra", "-Wformat", "-
 
 
 def zephyr(name):
-    """Compiles the sources of the Zephyr module, and its headers. Returns (passed names, faults)."""
+    """Compiles the headers and report.c with Zephyr's flags. Returns (names of those that compiled, the others)."""
     out = os.path.join(BUILD, name)
     os.makedirs(out, exist_ok=True)
     public = ["refcount.h", "lockref.h", "spinlock.h", "spinlock_ticket.h", "report.h",
@@ -141,7 +140,7 @@ def zephyr(name):
 
 
 def run(name):
-    """Build and run one. Returns (verdict, the console's lines)."""
+    """Builds and runs an image. Returns (verdict, the console's lines)."""
     flags, documents, limit, mutation, _ = IMAGES[name]
     image = build(name, flags, mutation)
     lines, faults = runner.emulate([QEMU, *MACHINE, "-kernel", image],
@@ -152,7 +151,7 @@ def run(name):
 
 
 def published():
-    """The published cycles of a lock and unlock: {(variant, cores, shared): cycles}."""
+    """The published cycles for a lock and unlock: {(variant, cores, shared): cycles}."""
     ours = {"baseline": "cas", "seqrel": "cas_release", "litmus": "wfe"}
     found = {}
     with open(os.path.join(ROOT, "lab", "reference", "published.csv"), encoding="utf-8") as table:
@@ -169,7 +168,7 @@ def print_handoff(lines):
     """Prints the experiment's windows beside the published figures."""
     reference = published()
     print("Lock, increment, unlock. Emulated: the counts are checked, the times mean nothing; the "
-          "order\nin which cores get the lock is the emulator's. Published: cycles a pair on four "
+          "emulator\ndetermines which core gets the lock. Published: cycles for a pair on four "
           "real cores.")
     print("%-14s%-8s%5s%44s%12s" % ("lock", "which", "cores", "pairs, core by core", "published"))
     for match in filter(None, (re.match(r"ok \d+ handoff\.(\w+)\.(own|shared)\.(\d) # pairs ([\d ]+) variable",

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * seam - all that Holdfast requires of a port (holdfast/internal/env/bare.h), for four cores.
+ * seam - all functions that Holdfast requires of a port (holdfast/internal/env/bare.h), for four
+ * cores.
  *
- * Interrupts here take no locks: one level a core. A system whose handlers take queue locks has a
- * slot more for each level of nesting, or masks them around its locks (the _irqsave forms).
+ * Interrupt handlers here take no locks, so a core needs one set of nodes. A system whose handlers
+ * take queued locks needs one more set for each level of nesting, or uses the _irqsave functions.
  */
 #include "holdfast/internal/node.h"
 
@@ -12,7 +13,7 @@
 
 HF_ALIGNED(HF_ARCH_NO_SHARING) hf_node_t hf_detail_nodes[BARE_CORES * HF_NODES];
 
-/* Which nodes of each core are in use, one bit a node. A core writes its own only. */
+/* The nodes in use, one bit each. A core writes only its own entry. */
 static struct {
 	uint32_t bits;
 } HF_ALIGNED(HF_ARCH_NO_SHARING) used[BARE_CORES];
@@ -48,7 +49,7 @@ void hf_env_irq_restore(unsigned long flags)
 	__asm__ volatile("msr	daif, %0" ::"r"(flags) : "memory");
 }
 
-/* For src/nofault/nofault.c: the size of the largest cache, unknown here; no memory to measure with. */
+/* Called by src/nofault/nofault.c: the cache size is unknown, and there is no memory for measuring. */
 uint64_t hf_detail_env_cache_bytes(void)
 {
 	return 0;
@@ -71,7 +72,7 @@ uint64_t hf_detail_env_now(void)
 	return bare_now();
 }
 
-/* For src/report/report.c. */
+/* Called by src/report/report.c. */
 void hf_detail_env_print(const char *line, size_t len)
 {
 	bare_print(line, len);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* seam_test - tests of seam.c and board.c: interrupts, nodes, four cores with their MMUs. */
+/* seam_test - tests seam.c and board.c: interrupt masking, nodes, four cores with MMUs. */
 #include "holdfast/internal/node.h"
 
 #include "../../tests/battery/battery.h"
@@ -19,13 +19,13 @@ static bool is_masked(void)
 	return flags & IRQ_MASKED;
 }
 
-/* Masked from the start; save masks, restore leaves what it found, and they nest. */
+/* Interrupts are masked at first. Save masks them, restore restores the previous state, and both nest. */
 static bool interrupts(void)
 {
 	bool ok = is_masked();
 	unsigned long outer, inner;
 
-	/* No interrupt controller is set up: unmasking lets nothing in. */
+	/* There are no interrupts, even unmasked: the interrupt controller is not set up. */
 	__asm__ volatile("msr	daifclr, #2" ::: "memory");
 	outer = hf_env_irq_save();
 	ok = ok && is_masked();
@@ -38,7 +38,7 @@ static bool interrupts(void)
 	return ok;
 }
 
-/* A core gets HF_NODES different nodes, then none; a node that was put can be got again. */
+/* A core gets HF_NODES different nodes, then none. A node that was put back can be got again. */
 static bool nodes(void)
 {
 	uint32_t index[HF_NODES], again;
@@ -68,7 +68,7 @@ static void look(unsigned int core)
 		numbers[core] = 0;
 }
 
-/* Each core runs with its MMU and caches on, knows its number, and has nodes of its own. */
+/* Each core has its MMU and caches on, knows its number, and gets its own nodes. */
 static bool all_cores(void)
 {
 	bool ok = true;

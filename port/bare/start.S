@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * start - from the reset of a core to C, and from an exception to C.
+ * start - calls C after the reset of a core, and after an exception.
  *
- * QEMU's virt board enters at EL1 with the MMU and caches off, core 0 alone. The other cores come
- * here by PSCI CPU_ON, with their number in x0. Interrupts are masked from reset on, and stay so.
+ * QEMU's virt board starts core 0 at EL1 with the MMU and caches off. PSCI's CPU_ON starts the other
+ * cores at bare_start_secondary, with their number in x0. Interrupts are masked from reset on.
  */
 
-/* What a core needs before C: its own stack, vectors, and EL1. x19 = the core's number. */
+/* Sets up the core's stack and vectors, before C is called. x19 = the core's number. */
 .macro enter_core
 	msr	daifset, #0xf
 	adrp	x1, bare_stacks_end
@@ -25,7 +25,7 @@
 _start:
 	mov	x19, #0
 	enter_core
-	/* Uninitialised data is zero: 16 bytes at a time, as the linker script aligns it. */
+	/* Zero the uninitialised data, 16 bytes at a time; the linker script aligns it. */
 	adrp	x1, bare_bss
 	add	x1, x1, :lo12:bare_bss
 	adrp	x2, bare_bss_end
@@ -51,10 +51,10 @@ bare_start_secondary:
 	b	4b
 
 /*
- * bare_mmu_on - translate by bare_tables, with caches.
+ * bare_mmu_on - turn on the MMU, with bare_tables, and the caches.
  *
- * Before: MMU off. What was written until now went to memory, and on this board no cache holds
- * anything older; a real one invalidates its data cache first.
+ * All earlier writes went to memory, since the MMU was off. In the emulator no cache has older data;
+ * on real hardware the data cache must be invalidated first.
  */
 	.globl	bare_mmu_on
 bare_mmu_on:
@@ -73,15 +73,15 @@ bare_mmu_on:
 	mrs	x0, sctlr_el1
 	mov	x1, #0x1005		/* M, C, I */
 	orr	x0, x0, x1
-	bic	x0, x0, #2		/* unaligned accesses are no fault */
+	bic	x0, x0, #2		/* allow unaligned accesses */
 	msr	sctlr_el1, x0
 	isb
 	ret
 
 /*
- * Sixteen entries of 128 bytes: four kinds of exception, from four places. All save the registers
- * as struct bare_frame (board.h) and call bare_exception(frame, entry); if that returns, the core
- * goes on at frame->elr, with the frame's registers.
+ * Sixteen vectors of 128 bytes: four kinds of exception from four execution states. Each saves the
+ * registers as struct bare_frame (board.h) and calls bare_exception(frame, entry). If that returns,
+ * the core continues at frame->elr with the frame's registers.
  */
 	.balign	2048
 vectors:
