@@ -41,7 +41,7 @@ picture_ptr picture::open(const std::string &name)
 	hf::guard<hf::mutex> hold(catalogue_lock);
 	picture *&entry = catalogue[name];
 
-	/* Also null if the last owner has dropped the picture and is about to remove it from the map. */
+	/* Also null if the last owner has dropped the picture and will remove it from the map. */
 	if (picture_ptr found{ entry, hf::retain_not_zero })
 		return found;
 	pictures_loaded++;

@@ -17,8 +17,7 @@ struct page {
 	char text[32];
 };
 
-static int
-	pages_freed; /* written by the thread that frees the page, read when all threads have ended */
+static int pages_freed; /* written by the thread that frees, read when all threads have ended */
 
 /* The caller gets the first reference. */
 static struct page *page_new(const char *text)

@@ -3,8 +3,8 @@
  * delayed_atomic - the shipped atomic.h, on cores that delay one kind of store.
  *
  * For -DHF_ATOMIC_HEADER. An emulator performs stores in program order, so a missing release has no
- * effect there. Here a delayed_store() stays in the core's buffer, as hardware allows, until the core
- * does a release operation or delayed_drain(). Relaxed stores overtake it.
+ * effect there. Here a delayed_store() stays in the core's buffer, as hardware allows, until the
+ * core does a release operation or delayed_drain(). Relaxed stores overtake it.
  */
 #undef HF_ATOMIC_H
 #undef HF_ATOMIC_HEADER

@@ -46,7 +46,7 @@ static void handoff_result(bool ok, const char *name, const char *remark);
 
 /* ---- Locks ---------------------------------------------------------------------------------- */
 
-/* Each lock is preceded by a get and a put. There is always one more reference, so no put is the last. */
+/* A get and a put precede each lock. There is always one more reference, so no put is the last. */
 typedef hf_lockref_t handoff_lockref_t;
 static bool lockref_put_was_last;
 
@@ -70,7 +70,7 @@ static inline void handoff_lockref_unlock(hf_lockref_t *l)
 	hf_lockref_unlock(l);
 }
 
-/* `queued` is hf_spinlock_t, ticket the product's other spinlock; the others are the lab's variants. */
+/* queued is hf_spinlock_t, ticket the product's other spinlock; the others are lab variants. */
 #define HANDOFF_LOCKS(X)                                                                           \
 	X(cas, hf_spinlock_cas)                                                                    \
 	X(cas_release, hf_spinlock_cas_release)                                                    \
@@ -229,7 +229,7 @@ static bool window(void)
 		values += cells[i].value;
 		sum += states[i].pairs;
 		if ((i < cores) != (states[i].pairs > 0))
-			ok = false; /* a core did not get the lock, or one that should not take part did */
+			ok = false; /* a core did not get the lock, or one did that should not */
 		if (!shared && cells[i].value != states[i].pairs)
 			ok = false;
 		put_text(&remark, " ");

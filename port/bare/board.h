@@ -32,7 +32,7 @@ uint64_t bare_now(void);
 /* Ends the emulator with this status. */
 void bare_exit(unsigned int status) __attribute__((noreturn));
 
-/* Starts the other cores, each of which waits in WFE for work. Returns false if one did not start. */
+/* Starts the other cores, which wait in WFE for work. Returns false if one did not start. */
 bool bare_start_cores(void);
 
 /* Runs work(core) on every core, and returns when all are done. The caller is core 0. */

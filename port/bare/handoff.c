@@ -54,9 +54,9 @@ static void handoff_end_pairs(void)
  * Holders yield so that other cores find the lock held and wait. Waiters in WFE yield in turn, but
  * a waiter that spins uses up its turn. If that is core 0, with which QEMU begins again after each
  * turn, a core that has yielded never runs again. So core 0 finds out how the waiters of this
- * window's lock wait, by two yields during which all other cores wait: if they spin, one yield takes
- * long, since turns end every TURN_NS. Then the window is extended by that time, and no holder yields
- * again. If both yields are short, every holder yields.
+ * window's lock wait, by two yields during which all other cores wait: if they spin, one yield
+ * takes long, since turns end every TURN_NS. Then the window is extended by that time, and no
+ * holder yields again. If both yields are short, every holder yields.
  *
  * A yield takes long only if other cores wait for the same lock, so only its holder writes the
  * variables.

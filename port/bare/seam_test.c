@@ -19,7 +19,7 @@ static bool is_masked(void)
 	return flags & IRQ_MASKED;
 }
 
-/* Interrupts are masked at first. Save masks them, restore restores the previous state, and both nest. */
+/* Interrupts are masked at first. Save masks them, restore undoes that, and they nest. */
 static bool interrupts(void)
 {
 	bool ok = is_masked();

@@ -2,8 +2,9 @@
 /*
  * start - calls C after the reset of a core, and after an exception.
  *
- * QEMU's virt board starts core 0 at EL1 with the MMU and caches off. PSCI's CPU_ON starts the other
- * cores at bare_start_secondary, with their number in x0. Interrupts are masked from reset on.
+ * QEMU's virt board starts core 0 at EL1 with the MMU and caches off. PSCI's CPU_ON starts the
+ * other cores at bare_start_secondary, with their number in x0. Interrupts are masked from reset
+ * on.
  */
 
 /* Sets up the core's stack and vectors, before C is called. x19 = the core's number. */
@@ -53,8 +54,8 @@ bare_start_secondary:
 /*
  * bare_mmu_on - turn on the MMU, with bare_tables, and the caches.
  *
- * All earlier writes went to memory, since the MMU was off. In the emulator no cache has older data;
- * on real hardware the data cache must be invalidated first.
+ * All earlier writes went to memory, since the MMU was off. In the emulator no cache has older
+ * data; on real hardware the data cache must be invalidated first.
  */
 	.globl	bare_mmu_on
 bare_mmu_on:

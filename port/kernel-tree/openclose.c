@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * openclose - how many instructions one open and close of a hot file takes.
+ * openclose - counts the instructions of one open and close of a hot file.
  *
- * For a guest whose time stamp counter counts instructions (QEMU's -icount shift=0). Prints the least
- * of many rounds: the others had an interrupt in them.
+ * For a guest whose time stamp counter counts instructions (QEMU's -icount shift=0). Prints the
+ * minimum of many rounds, since interrupts lengthen some.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -31,7 +31,7 @@ static void nothing(void)
 	(void)getppid();
 }
 
-/* The least of all rounds, for one call. */
+/* Returns the minimum of all rounds, for one call. */
 static double least(void (*call)(void))
 {
 	uint64_t best = UINT64_MAX;

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Build Debian's kernel with Holdfast's refcount and lockref in place of its own, boot it, and judge it.
+"""Build Debian's kernel with Holdfast's refcount and lockref instead of its own, boot it, and judge its output.
 
-    run.py              6.1 with Holdfast, and mutants: what `make test` runs
-    run.py --all        all of GUESTS, then the table of instructions: `make kernel-tree`
-    run.py GUEST...     these
-    run.py --into TREE  put Holdfast into a kernel's tree of your own, and do nothing else
+    run.py              GUESTS: 6.1 with Holdfast, and mutants; `make test` runs this
+    run.py --all        GUESTS and MORE, then the table of instructions; `make kernel-tree` runs this
+    run.py GUEST...     only these
+    run.py --into TREE  only copy Holdfast into your own kernel tree
 
-Needs an x86-64 Debian. The sources of the kernels of Debian 12 and 13, and busybox, come from Debian's mirror as
-packages and are unpacked below build/kernel-tree; nothing is installed and nothing needs root.
-A guest is good if each of LKDTM's REFCOUNT cases gives the verdict of the table below, with one warning; if storm.c
-ends well on tmpfs and on ext2, each is unmounted cleanly, and the kernel complains of nothing else.
-A mutant must be caught, in the way that is named beside it.
-The last line is "N passed, N failed". Exits with 1 if anything failed, with 77 if a program or a package can't be had.
+Needs an x86-64 Debian. The sources of the kernels of Debian 12 and 13, and busybox, are packages from Debian's mirror,
+which are unpacked below build/kernel-tree; nothing is installed and root is not needed.
+A guest passes if each of LKDTM's REFCOUNT cases gives the verdict in CASES with one warning, storm.c succeeds on tmpfs
+and ext2, both are unmounted cleanly, and the kernel prints no other complaint. A mutant must fail in the way that its
+Guest names. The last line is "N passed, N failed". Exits with 1 if anything failed, with 77 if a program or a package is
+missing.
 """
 import glob
 import gzip
@@ -34,16 +34,16 @@ from debian import KERNELS, Unavailable, apt, initramfs, unpack  # noqa: E402
 from runner import CANT_RUN, say  # noqa: E402
 
 BUILD = os.path.join(ROOT, "build", "kernel-tree")
-LIMIT = 900  # seconds for one guest, which needs twenty of two processors; a mutant has a third of it
-BOOTS = 3  # of a mutant at most, until it fails: on a busy machine its processors rarely run at the same time
-STORM = 3  # seconds of each of the three storms
+LIMIT = 900  # seconds for one guest, which takes twenty on two idle processors; a third of it for a mutant
+BOOTS = 3  # how often a mutant is started until it fails: on a busy host its processors rarely run at the same time
+STORM = 3  # seconds for each of the three storms
 
-# The kernel's files that the overlay replaces, and the parts of Holdfast that it needs.
+# The kernel's files that the overlay replaces, and the parts of Holdfast that are copied: (source, place in the tree).
 REPLACED = ("include/linux/refcount.h", "include/linux/lockref.h", "lib/refcount.c", "lib/lockref.c")
 PARTS = (("include/holdfast", "include/holdfast"), ("src", "lib/holdfast/src"),
          ("port/kernel/seam.c", "lib/holdfast/port/kernel/seam.c"))
 
-# Drivers whose sources are not compiled: their Makefiles and Kconfig files must stay.
+# Drivers whose sources are not unpacked, since they are not compiled. Their Makefiles and Kconfig files are needed.
 NO_SOURCES = ("accessibility ata auxdisplay bluetooth bus clk comedi counter cpufreq crypto cxl devfreq dma edac "
               "extcon firewire fpga fsi gnss gpio gpu greybus hid hsi hv hwmon hwtracing i2c i3c iio infiniband input "
               "interconnect leds mailbox md media memory memstick message mfd mmc mtd mux nfc ntb nvdimm nvme of opp "
@@ -52,11 +52,11 @@ NO_SOURCES = ("accessibility ata auxdisplay bluetooth bus clk comedi counter cpu
               "vhost video virt w1 watchdog xen").split()
 NOT_UNPACKED = ["arch/[a-wyz]*", "Documentation/[a-zA-JL-Z]*", "tools/testing/*", "tools/perf/*", "tools/power/*",
                 "samples/*.[ch]", "sound/*.[ch]", "drivers/net/[!l]*/*.[ch]", "drivers/misc/[!l]*/*.[ch]"]
-# Files of other processors that the tree's Makefiles and Kconfig files include: empty ones will do.
+# Files of other processors that the tree's Makefiles and Kconfig files include; they may be empty.
 EMPTY = ["arch/%s/crypto/Kconfig" % processor for processor in
          "arm arm64 loongarch mips powerpc riscv s390 sparc".split()] + ["arch/um/scripts/Makefile.rules"]
 
-# LKDTM's cases: what Holdfast reports, and LKDTM's verdicts, which are those of the kernel's own refcount_t.
+# LKDTM's cases: (Holdfast's report, LKDTM's verdicts). The verdicts are the same for the kernel's own refcount_t.
 OVERFLOW = ("refcount: overflow; saturated", ["Overflow detected: saturated"])
 OVERFLOW_NOT_ZERO = ("refcount: overflow in not_zero; saturated", ["Overflow detected: saturated"])
 NEGATIVE = ("refcount: underflow; use after free", ["Negative detected: saturated"])
@@ -82,9 +82,9 @@ CASES = {
     "REFCOUNT_DEC_AND_TEST_SATURATED": SATURATED,
     "REFCOUNT_SUB_AND_TEST_SATURATED": SATURATED,
 }
-# What LKDTM has in addition in a newer kernel.
+# Additional cases of LKDTM in newer kernels.
 ADDED_CASES = {"6.12": {"REFCOUNT_SUB_AND_TEST_ZERO": NEGATIVE}}
-# Other lines that the guest must print, and how often.
+# Other lines that the guest must print: {regular expression: how often}.
 LINES = {r"CPUS 4": 1, r"storm: process \d+: [1-9]\d* rounds": 24, r"storm: done on /t": 2, r"storm: done on /e": 1,
          r"UMOUNT tmpfs, empty": 1, r"UMOUNT tmpfs": 1, r"UMOUNT ext2": 1, r"UMOUNT ext2, again": 1, r"ALL DONE": 1}
 COMPLAINT = re.compile(r"WARNING|\bBUG\b|Oops|Kernel panic|general protection|Unable to handle|lockup|stall|hung task|"
@@ -93,42 +93,42 @@ COMPLAINT = re.compile(r"WARNING|\bBUG\b|Oops|Kernel panic|general protection|Un
 
 
 def variant(name):
-    """lib/lockref.c with one of the lab's lockrefs."""
+    """A change of lib/lockref.c, so that it uses one of the lab's lockrefs."""
     return ("lib/lockref.c", "#include <holdfast/lockref.h>\n",
             '#include <holdfast/lockref.h>\n#define LAB_LOCKREF_%s\n#include "%s"\n'
             % (name, os.path.join(ROOT, "lab", "variants", "in_place.h")))
 
 
 class Guest:
-    """kernel: Debian's version; overlay: built with Holdfast; config: options in addition to kernel.config's; change:
-    (file in the tree, text, its replacement, and so on); expected: how a mutant must fail."""
+    """kernel: its version; overlay: whether it is built with Holdfast; config: options in addition to kernel.config;
+    change: (file in the tree, text, its replacement, text, its replacement, ...); expected: how a mutant must fail."""
 
     def __init__(self, kernel="6.1", overlay=True, config=(), change=None, expected=None):
         self.kernel, self.overlay, self.config = kernel, overlay, config
         self.change, self.expected = change, expected
 
     def folder(self):
-        """Where it is built. A guest with a change shares the folder of the one without."""
+        """The build folder. Guests that differ only in their change share it."""
         return os.path.join(BUILD, "-".join(["build", self.kernel, "holdfast" if self.overlay else "stock",
                                              *(["debug"] if self.config else [])]))
 
 
-# What `make test` runs.
+# The guests of `make test`.
 GUESTS = {
     "holdfast": Guest(),
     "mutant-put-drops-nothing": Guest(change=(
         "include/holdfast/lockref.h", "return HF_LIKELY(hf_atomic64_try_cmpxchg_release(&l->word, &word, less));",
         "return HF_LIKELY(hf_atomic64_try_cmpxchg_release(&l->word, &word, word));"),
         expected=r"unexpected: .*(still in use|Busy inodes)"),
-    # A count that one process changes under the lock, and another without it, is wrong: a dentry is never freed, or is
-    # freed while it is in use. How the kernel notices is chance.
+    # If one process changes a count under the lock while another changes it without, the count becomes wrong: a dentry is
+    # never freed, or is freed while it is in use. How the kernel notices that varies.
     "mutant-lock-is-ignored": Guest(change=(
         "include/holdfast/lockref.h", "return HF_LIKELY(((uint32_t)word & HF_DETAIL_LOCKREF_LOCK_BITS) == 0);",
         "return true;"), expected=r"unexpected: .+"),
     "mutant-inc-of-0": Guest(change=(
         "include/holdfast/refcount.h", "return sum > i;", "return sum >= i;"), expected=r"REFCOUNT_INC_ZERO: "),
 }
-# Makes a spinlock larger than four bytes, so that lib/lockref.c takes the lock in each operation.
+# These options make a spinlock larger than four bytes, so that lib/lockref.c takes the lock in each operation.
 LOCKDEP = ("PREEMPT", "PROVE_LOCKING", "DEBUG_ATOMIC_SLEEP", "DEBUG_LIST")
 MORE = {
     "stock": Guest(overlay=False),
@@ -137,17 +137,17 @@ MORE = {
     "lockdep": Guest(config=LOCKDEP),
     "6.12": Guest(kernel="6.12"),
 }
-# The table of instructions: rows.
+# The rows of the table of instructions.
 COUNTED = ("stock", "holdfast", "unbounded", "locked")
-# These files are compiled for each guest: a change is in one of them, or in a header whose flaw they would show. The
-# others are compiled once: a changed header keeps its time.
+# These files are compiled again for each guest: they contain the change, or include the changed header. Other files are
+# compiled once, because a changed header keeps its modification time.
 COMPILED_AGAIN = ("lib/lockref.c", "drivers/misc/lkdtm/refcount.c")
 
 
 # ---- Sources -------------------------------------------------------------------------------------
 
 def fetch(kernel):
-    """Downloads the sources and busybox, and unpacks what is needed, unless that was done before."""
+    """Downloads and unpacks the sources and busybox, if that has not been done. Returns their folder."""
     folder = os.path.join(BUILD, kernel)
     if os.path.exists(os.path.join(folder, "ready")):
         return folder
@@ -173,7 +173,7 @@ def fetch(kernel):
 
 
 def replace(source, target):
-    """Copies, after removing the old file: the tree's files may be hard links to the stock kernel's."""
+    """Copies a file or folder. Removes the old one first, since it may be a hard link to the stock kernel's."""
     if os.path.isdir(target) and not os.path.islink(target):
         shutil.rmtree(target)
     elif os.path.lexists(target):
@@ -183,10 +183,10 @@ def replace(source, target):
 
 
 def put_into(tree):
-    """Puts Holdfast into a kernel's tree."""
+    """Copies Holdfast into a kernel tree."""
     for path in REPLACED:
         if not os.path.exists(os.path.join(tree, path)):
-            raise FileNotFoundError("%s has no %s: is it a kernel's tree?" % (tree, path))
+            raise FileNotFoundError("%s has no %s: is it a kernel tree?" % (tree, path))
     for source, target in PARTS:
         replace(os.path.join(ROOT, source), os.path.join(tree, target))
     overlay = os.path.join(HERE, "overlay")
@@ -204,7 +204,7 @@ def put_into(tree):
 
 
 def digest(guest):
-    """A hash of everything of ours that goes into a guest's tree and its configuration."""
+    """A hash of the guest's configuration and of all files of Holdfast that are copied into its tree."""
     total = hashlib.sha256(" ".join([guest.kernel, *guest.config]).encode())
     ours = [os.path.join(ROOT, source) for source, _ in PARTS] + [os.path.join(HERE, "overlay")]
     for path in (ours if guest.overlay else []) + [os.path.join(HERE, "kernel.config")]:
@@ -218,14 +218,14 @@ def digest(guest):
 # ---- Kernels -------------------------------------------------------------------------------------
 
 def make(tree, out, *targets):
-    """Kbuild. Raises if it fails or warns."""
+    """Runs Kbuild. Raises if it fails or warns."""
     compiler = "ccache gcc" if shutil.which("ccache") else "gcc"
     os.environ.setdefault("CCACHE_DIR", os.path.expanduser("~/.cache/ccache"))
     runner.kbuild(os.path.join(out, "build.log"), "-C", tree, "O=" + out, "ARCH=x86_64", "CC=" + compiler, *targets)
 
 
 def configure(guest, tree, out):
-    """Makes the guest's configuration, in an empty folder."""
+    """Configures the guest's kernel, in an empty folder."""
     shutil.rmtree(out, ignore_errors=True)
     os.makedirs(out)
     with open(os.path.join(HERE, "kernel.config"), encoding="utf-8") as file:
@@ -241,14 +241,14 @@ def configure(guest, tree, out):
 
 
 def build(guest):
-    """Returns the guest's kernel, which is built from scratch if any of its sources has changed."""
+    """Builds the guest's kernel, from scratch if any of its sources has changed. Returns its path."""
     folder, out = fetch(guest.kernel), guest.folder()
     tree = os.path.join(folder, "holdfast" if guest.overlay else "stock")
     start = time.monotonic()
     if guest.overlay:
         if not os.path.exists(tree):
             subprocess.run(["cp", "-al", os.path.join(folder, "stock"), tree], check=True)
-        put_into(tree)  # which undoes the change of the guest before
+        put_into(tree)  # also undoes the previous guest's change
     stamp, wanted = os.path.join(out, "built-of"), digest(guest)
     is_new = not os.path.exists(stamp) or open(stamp, encoding="utf-8").read() != wanted
     if is_new:
@@ -264,7 +264,7 @@ def build(guest):
         times = os.stat(path)
         for before, after in zip(swaps[::2], swaps[1::2]):
             runner.mutation.edit(path, runner.mutation.swap(before, after))
-        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))  # else Kbuild compiles all that includes it
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))  # else Kbuild would compile every file that includes it
     if guest.change or not is_new:
         for path in COMPILED_AGAIN if guest.overlay else ():
             os.utime(os.path.join(tree, path))
@@ -275,7 +275,7 @@ def build(guest):
 # ---- Guests --------------------------------------------------------------------------------------
 
 def program(folder, name):
-    """One of the guest's programs, compiled."""
+    """Compiles one of the guest's programs. Returns its path."""
     path = os.path.join(folder, name)
     subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-o", path,
                     os.path.join(HERE, name + ".c")], check=True)
@@ -283,7 +283,7 @@ def program(folder, name):
 
 
 def archive(label, kernel, name):
-    """The guest's files: init, busybox, an empty ext2 and this program. Returns the path."""
+    """Writes the guest's initramfs: init, busybox, an empty ext2 and this program. Returns its path."""
     folder = os.path.join(BUILD, "guests", label)
     path, ext2 = os.path.join(folder, "initramfs.gz"), os.path.join(folder, "ext2")
     with open(ext2, "wb") as file:
@@ -297,16 +297,16 @@ def archive(label, kernel, name):
 
 
 def boot(label, image, files, machine, log="console.log", limit=LIMIT, stop=None):
-    """Returns (the console's lines, faults)."""
+    """Boots a guest. Returns (the console's lines, faults)."""
     command = ["qemu-system-x86_64", "-cpu", "max", *machine, "-m", "512", "-display", "none", "-serial", "stdio",
                "-monitor", "none", "-nodefaults", "-no-reboot", "-kernel", image, "-initrd", files,
-               # x86-64 panics where the timer does not tick in time, as in an emulator on a busy host.
+               # x86-64 panics if the timer ticks too late, as it may in an emulator on a busy host.
                "-append", "console=ttyS0 panic=-1 oops=panic printk.time=0 no_timer_check STORM=%d" % STORM]
     return runner.emulate(command, os.path.join(BUILD, "guests", label, log), limit, stop)
 
 
 def judge(lines, faults, guest):
-    """The verdict on a guest's console and the machine's faults. Without the overlay the reports are the kernel's."""
+    """Judges a guest's console and the emulator's faults. Without the overlay the reports are the kernel's."""
     ours, cases = guest.overlay, {**CASES, **ADDED_CASES.get(guest.kernel, {})}
     verdict, found, counts, case = runner.ktap.Verdict(), {}, dict.fromkeys(LINES, 0), None
     verdict.faults += faults
@@ -330,7 +330,7 @@ def judge(lines, faults, guest):
             verdict.passed.append(name)
         else:
             verdict.faults.append("%s: reported %s, verdicts %s" % (name, reports, said))
-    verdict.faults += ["%s: there is no such case in the table" % name for name in found]
+    verdict.faults += ["%s: CASES has no such case" % name for name in found]
     for pattern, wanted in LINES.items():
         if counts[pattern] == wanted:
             verdict.passed.append(pattern)
@@ -343,13 +343,13 @@ SMP = ["-accel", "tcg,thread=multi", "-smp", "4,sockets=4,cores=1,threads=1"]
 
 
 def stop_mutant(lines):
-    """Ends a mutant's machine at the first complaint that no case of LKDTM's expects: thousands may follow."""
+    """Ends a mutant's emulator at the first complaint outside of LKDTM's cases, since thousands may follow."""
     after = "CASES END" in lines or not any(line.startswith("CASE ") for line in lines)
     return after and COMPLAINT.search(lines[-1]) and not lines[-1].startswith("lkdtm")
 
 
 def run(label, guest):
-    """Build and boot one. Returns the verdict."""
+    """Builds and boots a guest. Returns the verdict."""
     folder = os.path.join(BUILD, "guests", label)
     os.makedirs(folder, exist_ok=True)
     try:
@@ -369,7 +369,7 @@ def run(label, guest):
 
 
 def count(total):
-    """The instructions of the hot path, one row a guest. The table of docs/guide/kernel-tree.md is from this."""
+    """Counts the instructions of the hot path in each guest, for the table of docs/guide/kernel-tree.md."""
     for label in COUNTED:
         image = os.path.join(BUILD, "guests", label, "bzImage")
         lines, faults = boot(label, image, archive(label, "6.1", "openclose"),
@@ -391,7 +391,7 @@ def main(names):
         say("SKIPPED kernel-tree: the kernel is built for x86-64, this is " + platform.machine())
         return CANT_RUN
     if not os.path.exists("/usr/include/libelf.h"):
-        say("SKIPPED kernel-tree: not here: libelf-dev")
+        say("SKIPPED kernel-tree: not installed: libelf-dev")
         return CANT_RUN
     os.environ["PATH"] += ":/usr/sbin:/sbin"  # mke2fs
     known = {**GUESTS, **MORE}

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * storm FOLDER PROCESSES SECONDS - many processes on a few names, in the guest of run.py.
+ * storm FOLDER PROCESSES SECONDS - many processes operate on a few names, in the guest of run.py.
  *
- *   hot files     everybody opens, reads, stats and closes them; they are never removed
- *   cold files    a process's own: made, renamed, linked, unlinked, and every step must work
- *   shared names  created, renamed and unlinked by all at once, so that each step may fail
- *   directories   made and removed by all, while others walk into them or have them as their
- *                 directory
- *   passed files  go over a socket to the next process, unlinked before they arrive
- *   rivals        one folder: a seek in it and a look-up of an uncached name take the lock of its
+ *   hot files     all processes open, read, stat and close them; they are never removed
+ *   cold files    each process makes, renames, links and unlinks its own; every step must succeed
+ *   shared names  all processes create, rename and unlink them, so that each step may fail
+ *   directories   all processes make and remove them, while others walk into them or have one as
+ *                 their working directory
+ *   passed files  are sent over a socket to the next process, and unlinked before they arrive
+ *   rivals        one folder: a seek in it and a lookup of an uncached name take the lock of its
  *                 lockref, while other processes get and put the folder by compare-and-swap
- *   shrinking     the first process makes the kernel drop unused dentries: it kills them under
- *                 their locks, while other processes look the same names up
+ *   shrinking     the first process makes the kernel drop unused dentries: it marks them dead under
+ *                 their locks, while other processes look up the same names
  *
  * An unexpected failure of a step ends the process with a message.
  */
@@ -40,14 +40,14 @@ static void fail(const char *step)
 	exit(1);
 }
 
-/* It must work. */
+/* The step must succeed. */
 static void must(bool worked, const char *step)
 {
 	if (!worked)
 		fail(step);
 }
 
-/* It may fail because of other processes: a name is gone, or exists already. */
+/* The step may fail because of other processes: a name was removed, or exists already. */
 static void may(bool worked, const char *step)
 {
 	if (!worked && errno != ENOENT && errno != EEXIST && errno != ENOTEMPTY && errno != ESTALE)
@@ -222,7 +222,7 @@ static void rivals(void)
 	must(file >= 0, "open the folder of hot files");
 	path(absent, "hot/absent%u", self);
 	for (int i = 0; i < RIVALS; i++) {
-		/* On tmpfs it walks past so many names, all the while with the lock. */
+		/* On tmpfs the seek walks past so many names with the lock held. */
 		must(lseek(file, HOT + MANY, SEEK_SET) >= 0 && !lseek(file, 0, SEEK_SET), "seek");
 		must(stat(absent, &status) && errno == ENOENT, "miss an absent name");
 		must(!stat(directory, &status), "stat the folder of hot files");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * contexts - a task, a softirq and a hardirq of one CPU each have nodes of their own; and the
- * preemption and interrupt-saving forms work as documented.
+ * contexts - a task, a softirq and a hardirq on one CPU get different nodes; locks disable
+ * preemption, and the irqsave functions interrupts, as documented.
  */
 #include <linux/completion.h>
 #include <linux/interrupt.h>
@@ -22,7 +22,7 @@ static struct {
 } seen[3];
 static DECLARE_COMPLETION(interrupted);
 
-/* Takes a node and, by a lock that holds one, another. */
+/* Takes a node, and a second one by a lock that keeps a node while it is held. */
 static void look(unsigned int context)
 {
 	static hf_spinlock_mcs_t own[3];
@@ -50,7 +50,7 @@ static void on_softirq(struct tasklet_struct *tasklet)
 
 static DECLARE_TASKLET(softirq, on_softirq);
 
-/* The softirq comes when this has returned. */
+/* The softirq runs after this has returned. */
 static void on_interrupt(struct irq_work *work)
 {
 	look(HARDIRQ);
@@ -59,7 +59,7 @@ static void on_interrupt(struct irq_work *work)
 
 static struct irq_work hardirq = IRQ_WORK_INIT_HARD(on_interrupt);
 
-/* 0..3 and the CPU, as linux_kernel.h numbers them. */
+/* Does the node belong to this CPU and context (0 to 3), as linux_kernel.h numbers them? */
 static bool is_slot(u32 index, unsigned int cpu, unsigned int context)
 {
 	return index >= 1 && (index - 1) / HF_NODES == cpu * 4 + context;
@@ -80,7 +80,7 @@ static void nodes(void)
 		  seen[SOFTIRQ].index, seen[HARDIRQ].index);
 }
 
-/* One more queue lock than a context has nodes: the last goes without. */
+/* Takes one more lock than a context has nodes: the last one has to work without a node. */
 static void too_many(void)
 {
 	bool ok = true;
@@ -107,10 +107,11 @@ static void preemption(void)
 	hf_spinlock_init(&lock);
 	hf_spinlock_lock(&lock);
 	held = preempt_count();
-	ok = !hf_spinlock_trylock(&lock); /* leaves no trace */
+	ok = !hf_spinlock_trylock(
+		&lock); /* a failed trylock must not change the preemption count */
 	tried = preempt_count();
 	hf_spinlock_unlock(&lock);
-	/* Some kernels do not preempt, and do not count. */
+	/* Kernels without preemption may not count. */
 	ok = ok && held == before + IS_ENABLED(CONFIG_PREEMPT_COUNT) && tried == held &&
 	     preempt_count() == before;
 	test_case(ok, "contexts.preemption", "%d held, %d before", held, before);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * differential - long random sequences of operations, on Holdfast's refcounts and lockrefs and on
- * the kernel's: the same results and the same values, after each operation.
+ * differential - runs long random sequences of operations on Holdfast's refcounts and lockrefs and
+ * on the kernel's, and compares results and values after each operation.
  *
- * The kernel warns of the first misuse of each kind, on its refcount; run.py expects that.
+ * The kernel warns of the first misuse of each kind of its own refcount; run.py expects that.
  *
- * Where Holdfast differs on purpose:
- *   dec_not_one    below 1 the kernel's counts on (and leaves 0 alone, with a warning); Holdfast's
- *                  is saturated and stays so. The difference itself is checked.
- *   lockref get    of a dead object, or past INT32_MAX: the kernel's counts on, Holdfast's reports
- *                  and stays. The sequences do not go there.
+ * Intended differences:
+ *   dec_not_one    below 0 the kernel decrements (0 stays, with a warning); Holdfast saturates.
+ *                  The difference itself is checked.
+ *   lockref get    of a dead object, or above INT32_MAX: the kernel increments, Holdfast reports it
+ *                  and changes nothing. The sequences avoid this.
  */
 #include <linux/lockref.h>
 #include <linux/refcount.h>
@@ -47,7 +47,7 @@ enum { REFCOUNT_OPERATIONS(ENUMERATOR, ) R_OPERATIONS };
 
 static const char *const refcount_names[] = { REFCOUNT_OPERATIONS(NAME, ) };
 
-/* Boundary values, and random ones between them. */
+/* Returns boundary values as often as random ones. */
 static int value_of(u64 *seed)
 {
 	static const int special[] = { 0,       1,           2,       3,
@@ -57,13 +57,13 @@ static int value_of(u64 *seed)
 
 	int value = (int)(test_random(seed) << 1);
 
-	/* The kernel has no immortal objects: such values are saturated for it. */
+	/* The kernel has no immortal objects; to it such values are saturated. */
 	if ((u32)value >= 0x90000000u && (u32)value <= 0xb0000000u)
 		value = INT_MIN / 2;
 	return pick < ARRAY_SIZE(special) ? special[pick] : value;
 }
 
-/* What is added or subtracted: 1 to INT32_MAX, as refcount.h requires. */
+/* Returns a number of references to add or subtract: 1 to INT32_MAX, as refcount.h requires. */
 static int amount_of(u64 *seed)
 {
 	static const int special[] = { 1, 2, 3, 99, INT_MAX / 2, INT_MAX };
@@ -103,7 +103,7 @@ static void refcount_one(void)
 		(void)ours(R_SET, start, &mine);
 		for (unsigned int step = 0; step < STEPS; step++) {
 			u32 pick = test_random(&seed);
-			/* Rarely a new value, so that most operations follow others. */
+			/* One in eight operations sets a new value; the others follow each other. */
 			unsigned int operation = pick % 8 == 0 ? R_SET
 							       : 1 + pick % (R_OPERATIONS - 1);
 			int n = operation == R_SET ? value_of(&seed) : amount_of(&seed);
@@ -136,7 +136,7 @@ static void refcount_one(void)
 			return;
 		}
 	}
-	/* The sequences went through all that matters. */
+	/* The sequences must have reached success, saturation and the rest often enough. */
 	test_case(trues > steps / 20 && saturated > steps / 20 && saturated < steps, name,
 		  "%lu operations, %lu true, %lu saturated; %lu dec_not_one below 1 differed as "
 		  "documented",
@@ -145,7 +145,7 @@ static void refcount_one(void)
 
 /* ---- lockref ------------------------------------------------------------------------------ */
 
-/* Of the kernel's, what Holdfast has as functions. */
+/* Functions that Holdfast has and the kernel has not. */
 static void lockref_lock(struct lockref *l)
 {
 	spin_lock(&l->lock);
@@ -218,7 +218,7 @@ static void lockref_one(void)
 			if (operation == L_SET && pick % 256 == L_SET)
 				n = INT_MAX - 2;
 			if (operation == L_GET && (before < 0 || before >= INT_MAX - 1))
-				operation = L_SET; /* see above */
+				operation = L_SET; /* avoids an intended difference: see above */
 			if ((operation == L_GET_NOT_ZERO || operation == L_GET_NOT_DEAD) &&
 			    before >= INT_MAX - 1)
 				operation = L_SET;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* handoff - the experiment of port/handoff.h, by a thread on each CPU. */
+/* handoff - the experiment of port/handoff.h, with one thread on each CPU. */
 #include <linux/delay.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
@@ -56,14 +56,15 @@ static void handoff_on_all(void (*work_of)(unsigned int core))
 	while (atomic_read(&running) && time_before(jiffies, limit))
 		msleep(5);
 	if (atomic_read(&running))
-		panic("holdfast: %s does not end", variant->name);
+		panic("holdfast: the window of %s does not end", variant->name);
 	for (unsigned int i = 0; i < HANDOFF_CORES; i++) {
-		(void)kthread_stop(threads[i]); /* and waits until it has left the module's code */
+		(void)kthread_stop(
+			threads[i]); /* waits until the thread has left the module's code */
 		put_task_struct(threads[i]);
 	}
 }
 
-/* A late store belongs to its CPU. */
+/* A delayed store is in its CPU's buffer, so the thread must stay on the CPU. */
 static void handoff_begin_pairs(void)
 {
 	preempt_disable();
@@ -75,7 +76,7 @@ static void handoff_end_pairs(void)
 	cond_resched();
 }
 
-/* A spin hint makes the emulator go on with another CPU. */
+/* A spin hint makes the emulator switch to another CPU. */
 static void handoff_holding(void)
 {
 	cpu_relax();
@@ -93,7 +94,8 @@ static void handoff_result(bool ok, const char *name, const char *remark)
 
 void handoff_test(void)
 {
-	test_say("CPUs on one lock; emulated, so the counts mean something and times do not");
+	test_say("CPUs on one lock; emulated, so the counts are checked, and the times mean "
+		 "nothing");
 	if (num_online_cpus() == HANDOFF_CORES)
 		(void)handoff_windows();
 	else

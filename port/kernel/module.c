@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * module - runs everything when it is loaded: the battery, and then what only a kernel can test.
+ * module - runs all tests when it is loaded: the battery, and tests that need a kernel.
  *
- * The console has KTAP. run.py loads the module in a virtual machine and judges it.
+ * Prints KTAP to the console. run.py loads the module in a virtual machine and judges the output.
  */
 #include <linux/mm.h>
 #include <linux/mman.h>

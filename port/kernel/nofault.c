@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * nofault - clear and copy of a user's memory, inside a Linux kernel.
+ * nofault - clear and copy of user memory in a Linux kernel.
  *
- * The implementations are src/'s, in general registers only. While the user's memory is open
- * nothing may be called (objtool enforces it), so each is compiled into a function that opens and
- * closes it. Which one is used is patched in at the start, by the kernel's own alternatives.
+ * The implementations are those of src/ that use only general registers. While access to user
+ * memory is enabled no function may be called (objtool enforces it), so each implementation is
+ * inlined into a function that enables and disables the access. The kernel's alternatives select
+ * one at boot.
  */
 #define HF_IMPLEMENTATION static __always_inline __maybe_unused
 #define HF_HAS_VECTORS 0
@@ -80,7 +81,7 @@ size_t hf_env_clear(void *dst, size_t len)
 #endif
 }
 
-/* Neither side is checked yet. */
+/* The caller checks that the addresses are the user's. */
 static size_t copy(void *dst, const void *src, size_t len)
 {
 #if HF_ARCH_HAS_REP

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 #ifndef KERNEL_NOFAULT_H
 #define KERNEL_NOFAULT_H
-/* nofault - the implementations by name, and last the default, for the tests. */
+/* nofault - the table of implementations, for the tests; the last one is the default. */
 #include "holdfast/nofault.h"
 
 struct kernel_implementation {

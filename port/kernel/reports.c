@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * reports - misuse is a warning of the kernel's, once a kind, with the object's address. run.py
- * looks for the one that this announces.
+ * reports - the first misuse of each kind causes a kernel warning with the object's address. run.py
+ * checks that the warning announced here appears.
  */
 #include "holdfast/refcount.h"
 

@@ -1,17 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Build the tests as a kernel module, load it in virtual machines, and judge what they print.
+"""Build the tests as a kernel module, load it in virtual machines, and judge their output.
 
-    run.py [--kernel 6.1|6.12] [GUEST...]       default: all of GUESTS, on the system's own
+    run.py [--kernel 6.1|6.12] [GUEST...]       default: all of GUESTS, with the kernel of this system's release
 
-Needs an x86-64 Debian. 6.1 is Debian 12's, 6.12 Debian 13's; either can be had on both. Their
-kernels for x86-64 and arm64, their headers and busybox come from Debian's mirror as packages and are
-unpacked below build/; nothing is installed and nothing needs root. A module is built by the compiler
-that the kernel was built by, or by the nearest older one that is here.
-A guest is good if it ends in time and its KTAP is whole, with no case that failed and no warning of
-the kernel's that was not announced. A mutant must be caught, in the way that is named beside it.
-A case that passed counts as one, a mutant that was caught too; the last line is "N passed, N failed".
-Exits with 1 if anything failed, with 77 if a program or a package can't be had.
+Needs an x86-64 Debian. Linux 6.1 is Debian 12's, 6.12 Debian 13's; each can be tested on both. The kernels for x86-64 and
+arm64, their headers and busybox are packages from Debian's mirror, which are unpacked below build/; nothing is installed
+and root is not needed. A module is built by the compiler that built the kernel, or by the newest older one that is installed.
+A guest passes if it ends in time and its KTAP is complete, without a failed case or an unannounced kernel warning. A mutant
+must fail in the way that GUESTS names. Each passed case and each caught mutant counts; the last line is
+"N passed, N failed". Exits with 1 if anything failed, with 77 if a program or a package is missing.
 """
 import glob
 import os
@@ -29,18 +27,18 @@ import runner  # noqa: E402
 from debian import KERNELS, Unavailable, apt, initramfs, system, unpack  # noqa: E402
 from runner import CANT_RUN, say  # noqa: E402
 
-COMPILERS = ("gcc-14", "gcc-13", "gcc-12")  # which build modules for them
-BUILD = None  # a folder for each kernel: set by main()
-LIMIT = 240  # seconds for one guest: it needs fifteen
-# In QEMU 7 Linux 6.12 sometimes dies while it starts, with flags of the processor that nothing set.
-# QEMU 10 has not been seen to do so.
+COMPILERS = ("gcc-14", "gcc-13", "gcc-12")  # compilers that can build modules, newest first
+BUILD = None  # the kernel's build folder, set by guests()
+LIMIT = 240  # seconds for one guest, which takes fifteen on an idle machine
+# How often a guest is started. In QEMU 7 Linux 6.12 sometimes crashes while it boots, with processor flags that nothing
+# set; this has not been observed in QEMU 10.
 BOOTS = 6
-BEGUN = "KTAP version 1"  # what the module prints first
+BEGUN = "KTAP version 1"  # the module's first line
 
 
 class Processor:
     def __init__(self, kernel, qemu, machine, console, image, cross=""):
-        self.kernel = kernel    # as the kernel's Makefile calls it
+        self.kernel = kernel    # its name in the kernel's Makefile (ARCH)
         self.qemu = qemu
         self.machine = machine
         self.console = console
@@ -48,7 +46,7 @@ class Processor:
         self.cross = cross
 
 
-# One host thread runs the CPUs in turn, so a lock's next waiter always runs.
+# One host thread runs all CPUs in turn, so a lock's next waiter gets to run.
 PROCESSORS = {
     "amd64": Processor("x86_64", "qemu-system-x86_64", ["-cpu", "max"], "ttyS0", "vmlinuz"),
     "arm64": Processor("arm64", "qemu-system-aarch64", ["-M", "virt", "-cpu", "neoverse-n1"],
@@ -57,7 +55,7 @@ PROCESSORS = {
                            "ttyAMA0", "vmlinuz", "aarch64-linux-gnu-"),
 }
 
-# The kernel warns of the first misuse of each kind on its own refcount_t: differential.c provokes it.
+# Warnings of the kernel about its own refcount_t, which differential.c provokes.
 KERNELS_OWN = r"refcount_t: (saturated; leaking memory|addition on 0; use-after-free|" \
               r"underflow; use-after-free|decrement hit 0; leaking memory)\."
 
@@ -99,7 +97,7 @@ GUESTS = {
 # ---- Packages ------------------------------------------------------------------------------------
 
 def fetch(kernel, cpus):
-    """Download and unpack; what is there already stays. Returns its version, as 6.1.0-N."""
+    """Downloads and unpacks the packages, if that has not been done. Returns the version, as 6.1.0-N."""
     done = os.path.join(BUILD, "version")
     if os.path.exists(done):
         with open(done, encoding="utf-8") as text:
@@ -112,7 +110,7 @@ def fetch(kernel, cpus):
     depends = apt(BUILD, "apt-cache", "depends", "linux-headers-cloud-amd64", release=release)
     match = re.search(r"Depends: linux-headers-(%s\.\S+)-cloud-amd64" % re.escape(kernel), depends)
     if not match:
-        raise Unavailable("no linux-headers-cloud-amd64 of " + kernel)
+        raise Unavailable("no linux-headers-cloud-amd64 for " + kernel)
     version = match[1]
     tools = "linux-kbuild-" + (kernel if kernel == "6.1" else version)
     packages = ["linux-headers-%s-common" % version, tools]
@@ -121,9 +119,9 @@ def fetch(kernel, cpus):
     for cpu in cpus:
         packages += ["linux-image-%s-cloud-%s-unsigned:%s" % (version, cpu, cpu),
                      "linux-headers-%s-cloud-%s:%s" % (version, cpu, cpu), "busybox-static:" + cpu]
-    # The image's modules, 200 MB of them, are not needed.
+    # The kernel's own modules (200 MB) are not needed.
     unpack(BUILD, os.path.join(BUILD, "root"), packages, release, ["./lib/modules", "./usr/lib/modules"])
-    # Headers name each other by where they would be installed, and arm64's want tools that run here.
+    # The headers refer to each other by installed paths, and arm64's headers need tools that run on x86-64.
     common = os.path.join(BUILD, "root", "amd64", "usr", "src", "linux-headers-%s-common" % version)
     for cpu in cpus:
         headers = headers_of(version, cpu)
@@ -141,7 +139,7 @@ def fetch(kernel, cpus):
 
 
 def with_own_libraries(root, folder):
-    """Replaces programs of another release by scripts that run them with that release's C library."""
+    """Replaces programs from another release by scripts that run them with that release's C library."""
     libraries = os.path.join(root, "usr", "lib", "x86_64-linux-gnu")
     for parent, _, files in os.walk(os.path.join(root, folder)):
         for path in [os.path.join(parent, file) for file in files]:
@@ -162,13 +160,13 @@ def headers_of(version, cpu):
 # ---- Module and guest ----------------------------------------------------------------------------
 
 def wrap(folder, name, path):
-    """A file that includes another: Kbuild requires all sources in one folder."""
+    """Writes a file that only includes another, since Kbuild requires all sources in one folder."""
     with open(os.path.join(folder, name), "w", encoding="utf-8") as text:
         text.write('#include "%s"\n' % path)
 
 
 def compiler(version, processor):
-    """(the compiler here, the one that built the kernel): the same, or an older one, or None."""
+    """(an installed compiler, the one that built the kernel). The first is the second, an older one, or None."""
     with open(os.path.join(headers_of(version, processor), ".kernelvariables"), encoding="utf-8") as text:
         named = re.search(r"\bgcc-\d+", text.read())[0]
     for name in COMPILERS[COMPILERS.index(named):]:
@@ -178,7 +176,7 @@ def compiler(version, processor):
 
 
 def build(name, version):
-    """Returns the module's path."""
+    """Builds a guest's module. Returns its path."""
     processor, flags, _, mutation, _ = GUESTS[name]
     folder = os.path.join(BUILD, name)
     shutil.rmtree(folder, ignore_errors=True)
@@ -200,11 +198,11 @@ def build(name, version):
                "HF_FLAGS=" + " ".join(flags)]
     if cpu.cross:
         command.append("CROSS_COMPILE=" + cpu.cross)
-    # It would need a program of another package, for debuggers.
+    # Debug information in the form BTF would need a program from another package.
     command.append("CONFIG_DEBUG_INFO_BTF_MODULES=")
     command.append("CC=" + compiler(version, processor[:5])[0])
     if not command[-1].endswith(COMPILERS[0]):
-        command.append("CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT=")  # an option that is gcc 14's
+        command.append("CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT=")  # an option that only gcc 14 has
     if "-DKERNEL_BATTERY=0" in flags:
         command.append("HF_BATTERY=0")
     runner.kbuild(os.path.join(folder, "build.log"), *command, "modules")
@@ -221,7 +219,7 @@ INIT = b"""#!/bin/busybox sh
 
 
 def unexpected(lines):
-    """The kernel's warnings that no case expects."""
+    """Faults: kernel warnings that no case expects, and announced warnings that are missing."""
     faults = []
     announced = re.findall(r"^# holdfast: expect (.*)", "\n".join(lines), re.MULTILINE)
     for number, line in enumerate(lines):
@@ -235,11 +233,11 @@ def unexpected(lines):
         elif re.search(r"\b(BUG: |Oops|Unable to handle|Kernel panic|lockup|general protection|"
                        r"stall|hung task|scheduling while atomic|imbalance)", line):
             faults.append("unexpected: " + line)
-    return faults + ["not said: " + words for words in announced]
+    return faults + ["missing warning: " + words for words in announced]
 
 
 def run(name, version):
-    """Build and boot one. Returns (verdict, the console's lines)."""
+    """Builds and boots a guest. Returns (verdict, the console's lines)."""
     processor, _, documents, _, _ = GUESTS[name]
     cpu = PROCESSORS[processor]
     try:
@@ -256,15 +254,14 @@ def run(name, version):
                "-display", "none", "-serial", "stdio", "-monitor", "none", "-nodefaults",
                "-no-reboot", "-kernel", image, "-initrd", archive, "-append",
                "console=%s panic=-1 panic_on_oops=1 quiet loglevel=4 printk.time=0%s"
-               # x86-64 panics where the timer does not tick in time, as in an emulator on a busy host.
+               # x86-64 panics if the timer ticks too late, as it may in an emulator on a busy host.
                % (cpu.console, "" if cpu.cross else " no_timer_check")]
     for _ in range(BOOTS):
         lines, faults = runner.emulate(command, os.path.join(BUILD, name, "console.log"), LIMIT)
         if BEGUN in "\n".join(lines) or not re.search("Oops|Kernel panic", "\n".join(lines)):
             break
     else:
-        faults.append("in %d starts Linux died before it came to the module" % BOOTS)
-    # Early firmware and the kernel may leave control characters before the first line.
+        faults.append("Linux crashed before it loaded the module, in each of %d starts" % BOOTS)
     verdict = runner.judge(lines, documents)
     if "# holdfast: unloaded" not in lines:
         faults.append("the module was not unloaded")
@@ -273,7 +270,7 @@ def run(name, version):
 
 
 def guests(kernel, names, total):
-    """Fetch that kernel, then build these guests and run them on it."""
+    """Fetches a kernel, then builds the guests and runs them."""
     global BUILD
     BUILD = os.path.join(ROOT, "build", "kernel" if kernel == "6.1" else "kernel-" + kernel)
     os.makedirs(BUILD, exist_ok=True)
@@ -285,9 +282,9 @@ def guests(kernel, names, total):
         return
     compilers = {cpu: compiler(version, cpu) for cpu in cpus}
     for cpu, (name, named) in list(compilers.items()):
-        # arm64's kernel patches its functions, and wants them aligned as gcc 14 alone does it.
+        # arm64's kernel patches its functions, and requires an alignment that only gcc 14 provides.
         if not name or cpu == "arm64" and name != named and named.endswith("gcc-14"):
-            say("SKIPPED Linux %s on %s: %s is not here" % (kernel, cpu, named))
+            say("SKIPPED Linux %s on %s: %s is not installed" % (kernel, cpu, named))
             del compilers[cpu]
     names = [name for name in names if name[:5] in compilers]
     say("Debian's Linux %s; the module is built by %s" % (
@@ -305,9 +302,9 @@ def main(names):
     if names[:1] == ["--kernel"]:
         own, names = names[1], names[2:]
         if own not in KERNELS:
-            sys.exit("no such kernel: %s; there are: %s" % (own, " ".join(KERNELS)))
+            sys.exit("unknown kernel: %s; the kernels are: %s" % (own, " ".join(KERNELS)))
     if platform.machine() != "x86_64":
-        say("SKIPPED kernel: Debian's tools for building modules are taken for x86-64, this is "
+        say("SKIPPED kernel: the tools for building modules are those for x86-64, this is "
             + platform.machine())
         return CANT_RUN
     names = runner.chosen("kernel", names, GUESTS, ["make", "qemu-system-x86_64", "qemu-system-aarch64", "apt-get",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * seam - what Holdfast requires of a Linux kernel (holdfast/internal/env/linux_kernel.h): nodes,
- * and where a report goes.
+ * seam - the functions that holdfast/internal/env/linux_kernel.h requires: nodes of queued locks,
+ * and output of reports.
  */
 #include "holdfast/internal/node.h"
 
@@ -21,7 +21,7 @@ enum { TASK, SOFTIRQ, HARDIRQ, NMI, CONTEXTS };
 
 struct slots {
 	hf_node_t nodes[NODES_A_CPU];
-	uint32_t used[CONTEXTS]; /* one bit a node */
+	uint32_t used[CONTEXTS]; /* one bit for each node */
 };
 
 /* The address of a CPU's slots never changes, so other CPUs may read its nodes. */
@@ -63,9 +63,9 @@ static void set_true(bool *value)
 }
 
 /*
- * Writing to debugfs's clear_warn_once resets the once-only warnings of the kernel's image, but not
- * of a module, where hf_report_reset() does that. As with WARN_ONCE(), two processors may warn at
- * the same moment.
+ * Writing to debugfs's clear_warn_once re-arms the once-only warnings of the kernel's image, but
+ * not those of a module; there hf_report_reset() does it. As with WARN_ONCE(), two processors may
+ * warn at the same time.
  */
 bool hf_detail_env_is_rearmed(void)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 #ifndef KERNEL_TEST_H
 #define KERNEL_TEST_H
-/* test - the module's own cases, beside the battery: one KTAP document, without subtests. */
+/* test - the module's cases in addition to the battery: one KTAP document, without subtests. */
 #include <linux/kernel.h>
 #include <linux/types.h>
 
 /* Prints the case's result, with details. */
 void test_case(bool ok, const char *name, const char *format, ...) __printf(3, 4);
 
-/* A line that is no result. */
+/* Prints a line that is not a result. */
 #define test_say(format, ...) pr_info("# " format "\n", ##__VA_ARGS__)
 
-/* Each prints its cases; the module numbers them. */
+/* Each function prints its cases; test_case() numbers them. */
 void contexts_test(void);
 void handoff_test(void);
 void differential_test(void);
@@ -19,7 +19,7 @@ void user_memory_test(void);
 void reports_test(void);
 void timing_test(void);
 
-/* The next number of a repeatable sequence. */
+/* Returns the next number of a pseudo-random sequence. */
 static inline u32 test_random(u64 *state)
 {
 	*state = *state * 6364136223846793005ull + 1442695040888963407ull;

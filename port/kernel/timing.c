@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * timing - the kernel's own two timings of a refcount, at a smaller count: up to COUNT - 1 by inc,
- * and down to 0 by dec_and_test. The kernel's and Holdfast's, as ratios to a plain atomic. Printed,
- * not judged.
+ * timing - LKDTM's two timings of a refcount, with a smaller count: up to COUNT by inc, and down to
+ * 0 by dec_and_test. Prints the kernel's and Holdfast's times as ratios to a plain atomic; only the
+ * counts are judged.
  */
 #include <linux/atomic.h>
 #include <linux/ktime.h>
@@ -16,7 +16,7 @@
 #define COUNT (1 << 21)
 #define ROUNDS 5
 
-/* One row each: atomic_t first, the baseline. */
+/* The rows; atomic_t is the baseline. */
 enum { ATOMIC, KERNEL, HOLDFAST, ROWS };
 
 static u64 best[2][ROWS];
@@ -70,5 +70,5 @@ void timing_test(void)
 		test_say("timing %-14s inc %llu.%02llu dec_and_test %llu.%02llu", timed[i].name,
 			 inc / 100, inc % 100, dec / 100, dec % 100);
 	}
-	test_case(right, "timing.counts", "each count went to 0 with its last decrement");
+	test_case(right, "timing.counts", "each count reached 0 at its last decrement");
 }

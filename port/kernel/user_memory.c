@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * user_memory - clear and copy of a user's memory with a real hole, each implementation against a
- * byte-by-byte account; the kernel's own clear_user beside it, which is printed and not judged.
+ * user_memory - clears and copies user memory with a hole, by each implementation, and compares the
+ * result byte by byte. The kernel's own clear_user() does the same; its result is printed, not
+ * judged.
  *
  *      page               hole
  *      |     [start ......|....... start + size)
- *      |      `- good ---'|          good bytes are done, the rest is what is returned
+ *      |      `- good ---'|          good bytes must be done, and size - good returned
  */
 #include <linux/mm.h>
 #include <linux/mman.h>
@@ -16,7 +17,7 @@
 #include "nofault.h"
 #include "test.h"
 
-#define ROOM 1024 /* of the good page, the last bytes, which are used */
+#define ROOM 1024 /* the tests use so many bytes at the end of the good page */
 #define BEFORE 0xa5
 #define MOST 300
 
@@ -24,7 +25,7 @@ enum hole { UNMAPPED, NO_ACCESS, READ_ONLY, HOLES };
 
 static const char *const hole_names[] = { "unmapped", "no access", "read-only" };
 
-static char *hole; /* a user's address */
+static char *hole; /* a user address */
 static u8 *expected, *found, *source;
 
 /* Maps two pages and makes the second one a hole. */
@@ -52,7 +53,7 @@ static void fill(int byte)
 {
 	memset(expected, byte, ROOM);
 	if (copy_to_user((void __user *)(hole - ROOM), expected, ROOM))
-		memset(expected, ~byte, ROOM); /* will not be found */
+		memset(expected, ~byte, ROOM); /* makes same() fail */
 }
 
 static bool same(void)
@@ -70,7 +71,10 @@ static size_t call(enum way way, const struct kernel_implementation *with, char 
 	return way == COPY_TO ? with->copy_to(at, source, size) : with->copy_from(found, at, size);
 }
 
-/* One operation with `good` bytes before the hole. Returns what was left, or SIZE_MAX if wrong. */
+/*
+ * Runs one operation with `good` bytes before the hole. Returns its result, or SIZE_MAX if the
+ * bytes are wrong.
+ */
 static size_t one(enum way way, const struct kernel_implementation *with, size_t size, size_t good)
 {
 	char *at = hole - good;
@@ -100,7 +104,7 @@ static size_t one(enum way way, const struct kernel_implementation *with, size_t
 
 struct tally {
 	unsigned long exact, over, under, wrong;
-	size_t size, good, left; /* of the first that is not exact */
+	size_t size, good, left; /* of the first result that is not exact */
 };
 
 static void tally(struct tally *t, size_t size, size_t good, size_t left)
@@ -124,7 +128,7 @@ static void tally(struct tally *t, size_t size, size_t good, size_t left)
 		t->under++;
 }
 
-/* Every size, and for each every place of the hole near its ends, some in the middle, and none. */
+/* Tries every size, with the hole at every place near both ends, at some between, and nowhere. */
 static void sweep(struct tally *t, enum way way, const struct kernel_implementation *with,
 		  unsigned int step)
 {
@@ -145,7 +149,7 @@ static void judge(enum way way, enum hole kind, const struct kernel_implementati
 	char name[64];
 	struct tally t;
 
-	/* The kind of hole matters little: every size for one kind, some for the other kinds. */
+	/* The kind of hole matters little: try every size with one kind, some with the others. */
 	sweep(&t, way, with, kind == UNMAPPED ? 1 : 7);
 	snprintf(name, sizeof(name), "user_memory.%s.%s", ways[way], with->name);
 	if (t.over + t.under + t.wrong) {
@@ -157,8 +161,8 @@ static void judge(enum way way, enum hole kind, const struct kernel_implementati
 }
 
 /*
- * The kernel's clear_user: what it returns against what it did. It may stop before the hole and
- * return that, as its contract allows; Holdfast's goes up to the hole.
+ * Compares what the kernel's clear_user() returns with what it did. Its contract allows it to stop
+ * before the hole; Holdfast's functions stop exactly at the hole.
  */
 static void compare(enum hole kind)
 {
@@ -198,7 +202,7 @@ static void compare(enum hole kind)
 			 example_good, example_left);
 }
 
-/* Single words, at the edge and beyond. */
+/* Accesses single words at the hole's edge and beyond. */
 static void words(void)
 {
 	u64 word = 5;
@@ -220,8 +224,8 @@ static void words(void)
 	test_case(ok, "user_memory.words", "load, store and compare-and-swap at the edge");
 }
 
-/* Addresses that are the kernel's own, or unmapped, fail as a whole and are not touched. */
-static void not_a_users(void)
+/* Operations on the kernel's own addresses, or on non-canonical ones, fail without any access. */
+static void kernel_addresses(void)
 {
 	static u8 own[64];
 	u8 *beyond = (u8 *)(1ul << 63 | 1ul << 48 | 64);
@@ -238,7 +242,7 @@ static void not_a_users(void)
 	ok = ok && hf_store32_nofault(own, 6) == -HF_EFAULT && own[0] == 1;
 	ok = ok && hf_copy_nofault(hole - 64, hole - 128, 64) == 0;
 	ok = ok && hf_copy_nofault(hole - 64, hole - 128, 65) == 1;
-	test_case(ok, "user_memory.not_a_users", "the kernel's own memory is refused");
+	test_case(ok, "user_memory.kernel_addresses", "the kernel's own memory is refused");
 }
 
 void user_memory_test(void)
@@ -268,7 +272,7 @@ void user_memory_test(void)
 		if (kind == UNMAPPED) {
 			compare(kind);
 			words();
-			not_a_users();
+			kernel_addresses();
 		}
 		unmap();
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* lockref - <linux/lockref.h> by Holdfast's lockref, or under the lock where it is too large. */
+/* lockref - <linux/lockref.h> with Holdfast's lockref, or under the lock if that is too large. */
 #include <linux/export.h>
 #include <linux/lockref.h>
 
@@ -53,7 +53,7 @@ void lockref_mark_dead(struct lockref *l)
 
 #else
 
-/* Adds `change` if the count is at least `least`. Returns whether it did. */
+/* Adds `change` if the count is at least `least`. Returns whether it has done so. */
 static bool change_under_lock(struct lockref *l, int change, int least)
 {
 	bool is_done;
@@ -81,7 +81,7 @@ int lockref_get_not_dead(struct lockref *l)
 	return change_under_lock(l, 1, 0);
 }
 
-/* It never takes the lock: its caller handles a failure. */
+/* Must not take the lock. Its callers handle the failure. */
 int lockref_put_return(struct lockref *l)
 {
 	return -1;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* refcount - what of <linux/refcount.h> is not inline, and what modules need of Holdfast. */
+/* refcount - the functions of <linux/refcount.h> that are not inline, and exports for modules. */
 #include <linux/export.h>
 #include <linux/mutex.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 
-/* lib/holdfast/report.c: the inline functions call them when a count is misused. */
+/* The inline functions call these (lib/holdfast/src/report/report.c) if a count is misused. */
 EXPORT_SYMBOL(hf_report);
 EXPORT_SYMBOL(hf_report_at);
 
@@ -22,8 +22,8 @@ bool refcount_dec_not_one(refcount_t *r)
 EXPORT_SYMBOL(refcount_dec_not_one);
 
 /*
- * As in holdfast/refcount_lock.h: the last reference is only dropped under the lock, so that nobody
- * finds the object between the count's 0 and its removal under the lock.
+ * As in holdfast/refcount_lock.h, the last reference is dropped only under the lock, so that no
+ * other thread finds the object between the drop to 0 and the object's removal.
  */
 bool refcount_dec_and_mutex_lock(refcount_t *r, struct mutex *lock)
 {

@@ -2,10 +2,11 @@
 #ifndef _LINUX_HOLDFAST_LOCK_H
 #define _LINUX_HOLDFAST_LOCK_H
 /*
- * holdfast_lock - the kernel's spinlock as the lock half of Holdfast's lockref (HF_LOCKREF_LOCK_HEADER).
+ * holdfast_lock - the kernel's spinlock as the lock half of Holdfast's lockref
+ * (HF_LOCKREF_LOCK_HEADER).
  *
- * The lock half must have four bytes, all zero when it is unlocked and has no waiters. The kernel's
- * queued spinlock is so; its ticket lock is not.
+ * The lock half must be four bytes, which are zero if it is unlocked without waiters. This is true
+ * of the kernel's queued spinlock, but not of its ticket lock.
  */
 #include <linux/spinlock.h>
 

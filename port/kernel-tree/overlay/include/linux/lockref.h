@@ -2,11 +2,12 @@
 #ifndef __LINUX_LOCKREF_H
 #define __LINUX_LOCKREF_H
 /*
- * lockref - the kernel's names for Holdfast's lockref. Its lock half is the kernel's spinlock, and
- * code all over the tree uses the members `lock` and `count`: they are where Holdfast has its halves.
+ * lockref - the kernel's names for Holdfast's lockref. The lock half is the kernel's spinlock. Code
+ * all over the tree uses the members `lock` and `count`, so they are at the offsets of Holdfast's
+ * halves.
  *
- * With lockdep or spinlock debugging a spinlock has more than four bytes. Then each operation takes
- * the lock (lib/lockref.c), as the kernel's own does.
+ * With lockdep or spinlock debugging a spinlock is larger than four bytes. Then each operation
+ * takes the lock (lib/lockref.c), as in the stock kernel.
  */
 #include <linux/spinlock.h>
 #include <generated/bounds.h>
@@ -34,7 +35,7 @@ int lockref_put_or_lock(struct lockref *l);
 void lockref_mark_dead(struct lockref *l);
 int lockref_get_not_dead(struct lockref *l);
 
-/* Under the lock. */
+/* The caller must hold the lock. */
 static inline bool __lockref_is_dead(const struct lockref *l)
 {
 	return l->count < 0;

@@ -2,9 +2,9 @@
 #ifndef _LINUX_REFCOUNT_H
 #define _LINUX_REFCOUNT_H
 /*
- * refcount - the kernel's names for Holdfast's refcount, which holdfast/refcount.h documents.
+ * refcount - the kernel's names for Holdfast's refcount. See holdfast/refcount.h.
  *
- * `refs` stays an atomic_t: code all over the tree initialises it, and some of it looks inside.
+ * `refs` stays an atomic_t, since code all over the tree initialises it, and some code accesses it.
  */
 #include <linux/atomic.h>
 #include <linux/bug.h>
@@ -29,8 +29,8 @@ typedef struct refcount_struct {
 
 #if defined(BUILD_VDSO32)
 /*
- * The vDSO of 32-bit programs includes this header with -m32, which Holdfast refuses. It counts
- * nothing, but the inline functions of other headers name these.
+ * The vDSO for 32-bit programs includes this header with -m32, which Holdfast does not support. It
+ * uses no refcounts, but inline functions of other headers need these declarations.
  */
 #define REFCOUNT_MAX INT_MAX
 void refcount_set(refcount_t *r, int n);
@@ -57,7 +57,7 @@ void refcount_dec(refcount_t *r);
 
 static_assert(sizeof(refcount_t) == sizeof(hf_refcount_t));
 
-/* The same four bytes, as Holdfast's type. */
+/* Converts to Holdfast's type, which has the same four bytes. */
 static __always_inline hf_refcount_t *refcount_hf(const refcount_t *r)
 {
 	return (hf_refcount_t *)(uintptr_t)&r->refs;
@@ -73,7 +73,7 @@ static __always_inline unsigned int refcount_read(const refcount_t *r)
 	return (unsigned int)hf_refcount_read(refcount_hf(r));
 }
 
-/* With oldp, not NULL: *oldp becomes the count before. */
+/* If oldp is not NULL, *oldp becomes the old count. */
 static __always_inline __must_check bool __refcount_add_not_zero(int i, refcount_t *r, int *oldp)
 {
 	return oldp ? hf_refcount_add_not_zero_old(i, refcount_hf(r), oldp)
