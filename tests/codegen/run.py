@@ -148,35 +148,20 @@ class Instruction:
     def __str__(self):
         return ("%s %s" % (self.mnemonic, self.operands)).strip()
 
+    def is_a(self, pattern):
+        return re.fullmatch(pattern, self.mnemonic)
+
 
 class X86:
-    @staticmethod
-    def is_return(i):
-        return re.fullmatch(r"(rep[z]? )?ret[q]?", i.mnemonic)
-
-    @staticmethod
-    def is_call(i):
-        return re.fullmatch(r"call[q]?", i.mnemonic)
-
-    @staticmethod
-    def is_conditional(i):
-        return re.fullmatch(r"j(?!mp).*|loop.*", i.mnemonic)
-
-    @staticmethod
-    def is_branch(i):
-        return i.mnemonic.startswith(("j", "loop"))
-
-    @staticmethod
-    def is_barrier(i):
-        return i.mnemonic in ("mfence", "lfence", "sfence", "cpuid", "serialize")
+    CALL = r"callq?"
+    CONDITIONAL = r"j(?!mp).*|loop.*"
+    BRANCH = r"(j|loop).*"
+    BARRIER = r"[mls]fence|cpuid|serialize"
+    SETCC = r"set\w+"
 
     @staticmethod
     def is_stack(i):
-        return re.match(r"push|pop|enter|leave", i.mnemonic) or re.search(r"%[re]?sp\b", i.operands)
-
-    @staticmethod
-    def is_setcc(i):
-        return re.fullmatch(r"set\w+", i.mnemonic)
+        return i.is_a(r"(push|pop|enter|leave).*") or re.search(r"%[re]?sp\b", i.operands)
 
     @staticmethod
     def order(path):
@@ -185,7 +170,7 @@ class X86:
     @staticmethod
     def atomics(path):
         return [i for i in path if i.mnemonic.startswith("lock ") or
-                re.match(r"xchg", i.mnemonic) and "(" in i.operands]
+                i.is_a(r"xchg.*") and "(" in i.operands]
 
     @staticmethod
     def bytes(i):
@@ -200,64 +185,43 @@ class X86:
 
     @staticmethod
     def is_store(i):
-        return re.fullmatch(r"mov[bwlq]?", i.mnemonic) and re.search(r"\)$", i.operands)
+        return i.is_a(r"mov[bwlq]?") and re.search(r"\)$", i.operands)
 
 
 class Arm:
-    PAIR_LOAD = r"lda?xr[bh]?"
-    PAIR_STORE = r"stl?xr[bh]?"
-
-    @staticmethod
-    def is_return(i):
-        return i.mnemonic in ("ret", "retaa", "retab")
-
-    @staticmethod
-    def is_call(i):
-        return re.fullmatch(r"bl|blr\w*", i.mnemonic)
-
-    @staticmethod
-    def is_conditional(i):
-        return re.fullmatch(r"b\..*|cbn?z|tbn?z", i.mnemonic)
-
-    @staticmethod
-    def is_branch(i):
-        return re.fullmatch(r"b|br\w*", i.mnemonic) or Arm.is_conditional(i)
-
-    @staticmethod
-    def is_barrier(i):
-        return i.mnemonic in ("dmb", "dsb", "isb")
+    CALL = r"bl|blr\w*"
+    CONDITIONAL = r"b\..*|cbn?z|tbn?z"
+    BRANCH = r"b|br\w*|" + CONDITIONAL
+    BARRIER = r"dmb|dsb|isb"
+    SETCC = r"csetm?"
+    LSE = r"(swp|(ld|st)(add|clr|eor|set|[su]max|[su]min))"
 
     @staticmethod
     def is_stack(i):
         return re.search(r"\bsp\b", i.operands)
 
     @staticmethod
-    def is_setcc(i):
-        return i.mnemonic in ("cset", "csetm")
-
-    @staticmethod
     def order(path):
-        acquire = r"lda(r|xr|pr)[bh]?|casp?al?[bh]?|(swp|ld(add|clr|eor|set|[su]max|[su]min))al?[bh]?"
-        release = r"stl(r|xr)[bh]?|casp?a?l[bh]?|(swp|(ld|st)(add|clr|eor|set|[su]max|[su]min))a?l[bh]?"
+        acquire = r"lda(r|xr|pr)[bh]?|(casp?|%s)al?[bh]?" % Arm.LSE
+        release = r"stl(r|xr)[bh]?|(casp?|%s)a?l[bh]?" % Arm.LSE
         return " ".join(name for name, pattern in (("acquire", acquire), ("release", release))
-                        if any(re.fullmatch(pattern, i.mnemonic) for i in path))
+                        if any(i.is_a(pattern) for i in path))
 
     @staticmethod
     def atomics(path):
         """Marks what is part of an exclusive pair, and returns each pair's load."""
         found, load, stored = [], None, False
         for i in path:
-            if re.fullmatch(Arm.PAIR_LOAD, i.mnemonic):
+            if i.is_a(r"lda?xr[bh]?"):
                 load = i
                 found.append(i)
-            elif re.fullmatch(r"casp?[al]*[bh]?|swp[al]*[bh]?|"
-                              r"(ld|st)(add|clr|eor|set|[su]max|[su]min)[al]*[bh]?", i.mnemonic):
+            elif i.is_a(r"(casp?|%s)[al]*[bh]?" % Arm.LSE):
                 found.append(i)
             if load:
                 i.of_pair = True
-                if stored and Arm.is_conditional(i):
+                if stored and i.is_a(Arm.CONDITIONAL):
                     load = None
-            stored = re.fullmatch(Arm.PAIR_STORE, i.mnemonic)
+            stored = i.is_a(r"stl?xr[bh]?")
         return found
 
     @staticmethod
@@ -267,7 +231,7 @@ class Arm:
 
     @staticmethod
     def is_store(i):
-        return re.fullmatch(r"stlr[bh]?", i.mnemonic)
+        return i.is_a(r"stlr[bh]?")
 
 
 def machine(column):
@@ -293,7 +257,7 @@ class Path:
 # Each rule returns what is wrong, or a false value.
 
 def call(p):
-    i = p.first(p.m.is_call)
+    i = p.first(lambda i: i.is_a(p.m.CALL))
     return i and "calls %s" % i.operands
 
 
@@ -311,7 +275,7 @@ def straight(p):
 
 def barrier(p):
     wanted = [p.limits["barrier"]] if p.m is Arm and "barrier" in p.limits else []
-    found = [str(i) for i in p.code if p.m.is_barrier(i)]
+    found = [str(i) for i in p.code if i.is_a(p.m.BARRIER)]
     return found != wanted and "has the barriers %s, not %s" % (found, wanted)
 
 
@@ -332,13 +296,13 @@ def atomics(p):
 
 
 def branches(p):
-    n = sum(1 for i in p.code if p.m.is_conditional(i) and not i.of_pair)
+    n = sum(1 for i in p.code if i.is_a(p.m.CONDITIONAL) and not i.of_pair)
     return n > p.limits["branches"] and "has %d conditional branches, more than %d" % (
         n, p.limits["branches"])
 
 
 def setcc(p):
-    i = p.first(p.m.is_setcc)
+    i = p.first(lambda i: i.is_a(p.m.SETCC))
     return i and not p.limits.get("setcc", True) and "keeps a flag: %s" % i
 
 
@@ -543,7 +507,7 @@ def instructions(column, code, addresses):
     for at, then in zip(addresses, [*addresses[1:], None]):
         symbol, text, following = code[at]
         found.append(Instruction(at, symbol, text))
-        found[-1].taken = bool(machine(column).is_branch(found[-1])) and then != following
+        found[-1].taken = bool(found[-1].is_a(machine(column).BRANCH)) and then != following
     return found
 
 
