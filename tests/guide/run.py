@@ -153,7 +153,7 @@ def expected(text):
     return re.compile(".*".join(map(re.escape, text.split("..."))) + r"\s*\Z", re.DOTALL)
 
 
-def compiled(tools, guide, block, prelude, folder):
+def compiled(tools, block, prelude, folder):
     stem = "%s_%d" % (block.kind, block.line)
     if block.kind == "program":
         program = tools.compile(block.language, block.text, folder, stem, True)
@@ -182,7 +182,7 @@ def quoted(tools, guide, block):
 
 
 def code_checks(tools, guide, text):
-    """[(name, function)]"""
+    """[(name, check, argument...)]"""
     folder = os.path.join(tools.work, guide[:-3])
     os.makedirs(folder, exist_ok=True)
     checks, sequence, prelude, before = [], [], "", None
@@ -195,11 +195,9 @@ def code_checks(tools, guide, text):
         if block.file:
             write(os.path.join(folder, block.file), block.text)
         if block.kind in ("program", "fragment", "declarations"):
-            checks.append(("code %s:%d" % (guide, block.line),
-                           lambda block=block, prelude=prelude:
-                           compiled(tools, guide, block, prelude, folder)))
+            checks.append(("code %s:%d" % (guide, block.line), compiled, tools, block, prelude, folder))
         elif block.kind == "quote":
-            checks.append(("code %s:%d" % (guide, block.line), lambda block=block: quoted(tools, guide, block)))
+            checks.append(("code %s:%d" % (guide, block.line), quoted, tools, guide, block))
         elif block.kind == "run":
             sequence.append([block, None])
         elif block.kind == "output":
@@ -208,7 +206,7 @@ def code_checks(tools, guide, text):
             sequence[-1][1] = block
         before = block
     if sequence:
-        checks.append(("code %s: commands" % guide, lambda: shell(tools, sequence, folder)))
+        checks.append(("code %s: commands" % guide, shell, tools, sequence, folder))
     return checks
 
 
@@ -230,14 +228,9 @@ def known_names(tools):
     include = "".join('#include "holdfast/%s"\n' % name for name in top
                       if name not in ("atomic_partial.h", "atomic_partial_whole.h", "guard.h", "refcount_mutex.h", "safe.h"))
     unit = write(os.path.join(tools.work, "names.c"), include)
-    bare = write(os.path.join(tools.work, "names_bare.c"),
-                 include)
-    runs = [("c", unit, []), ("c", unit, ["-DHF_VALIDATE=1"]), ("cpp", unit, ["-x", "c++"]),
-            ("c", bare, ["-ffreestanding"])]
-    for language, path, flags in runs:
-        for what in ("-E", "-dM -E"):
-            out = tools.command([*tools.cc[language], *what.split(), *flags, "-I" + tools.include,
-                                 path], tools.work)
+    for language, *flags in (["c"], ["c", "-DHF_VALIDATE=1"], ["cpp", "-x", "c++"], ["c", "-ffreestanding"]):
+        for what in (["-E"], ["-dM", "-E"]):
+            out = tools.command([*tools.cc[language], *what, *flags, "-I" + tools.include, unit], tools.work)
             names.update(re.findall(r"\b\w+", out))
     # Names for other processors and kernels, and those in the library's sources.
     for name in headers(tools.source):
@@ -265,11 +258,6 @@ def unknown_names(text, known):
             if not (any(other.startswith(name) for other in known) if group else name in known):
                 found.append("line %d: %s" % (line, word))
     return found
-
-
-def complain(found, what):
-    if found:
-        raise Failed("%s\n%s" % (what, "\n".join(found)))
 
 
 # ---- complete, links ----------------------------------------------------------------------------
@@ -328,45 +316,33 @@ def load_render(source):
     return module
 
 
-def must_fail(function, *arguments):
-    """The check must find something: return a list that is not empty, or raise Failed."""
+def wrong(check, *arguments):
+    """What a check finds, as text: it returns a list, or raises Failed."""
     try:
-        if function(*arguments):
-            return
-    except Failed:
-        return
-    raise Failed("the flaw is not found")
+        return "\n".join(check(*arguments) or [])
+    except Failed as why:
+        return str(why)
 
 
 def mutants(tools, texts, known, render):
-    """[(name, function)]: each checks a text with one flaw, which must be found."""
+    """[(name, check, argument)]: each checks a text with one flaw, which must be found."""
     def altered(guide, old, now):
         if old not in texts[guide]:
-            raise Failed("%s has no %s" % (guide, old))
+            sys.exit("%s has no %s" % (guide, old))  # not Failed, which would count as found
         return texts[guide].replace(old, now)
 
-    def program():
-        text = "```c program\nint main(void)\n{\n\treturn 1;\n}\n```\n"
-        for _, check in code_checks(tools, "mutant.md", text):
-            check()
-
-    def fragment():
-        text = "<!-- prelude\n#include <holdfast/mutex.h>\n-->\n```c fragment\nhf_mutex_lock(0, 0);\n```\n"
-        for _, check in code_checks(tools, "mutant.md", text):
-            check()
-
-    def output():
-        text = "```sh run\necho one\n```\n```text output\ntwo\n```\n"
-        for _, check in code_checks(tools, "mutant.md", text):
-            check()
+    def code(text):
+        for _, check, *arguments in code_checks(tools, "mutant.md", text):
+            check(*arguments)
 
     cases = {
-        "a program that fails": program,
-        "a fragment that does not compile": fragment,
-        "another output": output,
+        "a program that fails": lambda: code("```c program\nint main(void)\n{\n\treturn 1;\n}\n```\n"),
+        "a fragment that does not compile": lambda: code(
+            "<!-- prelude\n#include <holdfast/mutex.h>\n-->\n```c fragment\nhf_mutex_lock(0, 0);\n```\n"),
+        "another output": lambda: code("```sh run\necho one\n```\n```text output\ntwo\n```\n"),
         "a quotation that is not in its file":
-            lambda: code_checks(tools, "mutant.md", "```c quote=examples/must.h\nint x;\n```\n")[0][1](),
-        "a block without a mark": lambda: code_checks(tools, "mutant.md", "```c\nint x;\n```\n"),
+            lambda: code("```c quote=examples/must.h\nint x;\n```\n"),
+        "a block without a mark": lambda: code("```c\nint x;\n```\n"),
         "an operation that does not exist": lambda: unknown_names("`hf_mutex_lock_forever()`", known),
         "a group that does not exist": lambda: unknown_names("`hf_mutexes_*`", known),
         "a call left out": lambda: missing_names(
@@ -379,7 +355,10 @@ def mutants(tools, texts, known, render):
             os.path.join(tools.source, "docs", "guide", "choose.md"), "[x](choose.md#nowhere)"),
     }
     cases.update(render.mutants(tools.source))
-    return [("mutants: " + name, lambda flaw=flaw: must_fail(flaw)) for name, flaw in cases.items()]
+
+    def found(flaw):
+        return [] if wrong(flaw) else ["the flaw is not found"]
+    return [("mutants: " + name, found, flaw) for name, flaw in cases.items()]
 
 
 def main():
@@ -395,30 +374,21 @@ def main():
     checks = []
     for guide, text in texts.items():
         checks += code_checks(tools, guide, text)
-        checks.append(("names " + guide, lambda text=text: complain(
-            unknown_names(text, known), "no such name:")))
-        checks.append(("links " + guide, lambda guide=guide, text=text: complain(
-            broken_links(os.path.join(folder, guide), text), "broken:")))
-        if any(name == guide for name, _, _ in WHOLE):
-            checks.append(("complete " + guide, lambda guide=guide, text=text: complain(
-                missing_names(tools.source, guide, text), "not mentioned:")))
+        checks.append(("names " + guide, unknown_names, text, known))
+        checks.append(("links " + guide, broken_links, os.path.join(folder, guide), text))
+    checks += [("complete " + guide, missing_names, tools.source, guide, texts[guide])
+               for guide in dict.fromkeys(name for name, _, _ in WHOLE)]
     index = os.path.join(tools.source, "docs", "README.md")
-    checks.append(("links docs/README.md", lambda: complain(
-        broken_links(index, read(index)), "broken:")))
-    for guide in {name for name, _, _ in WHOLE} - set(texts):
-        checks.append(("complete " + guide, lambda: complain(["the guide"], "not there:")))
-    checks.append(("complete reports.md: texts", lambda: complain(
-        missing_texts(tools.source, texts["reports.md"]), "not in these words:")))
-    checks += [("diagrams " + stem, lambda stem=stem: complain(
-        render.faults(tools.source, stem), "wrong:")) for stem in render.stems(tools.source)]
+    checks.append(("links docs/README.md", broken_links, index, read(index)))
+    checks.append(("complete reports.md: texts", missing_texts, tools.source, texts["reports.md"]))
+    checks += [("diagrams " + stem, render.faults, tools.source, stem) for stem in render.stems(tools.source)]
     checks += mutants(tools, texts, known, render)
     if args.pattern:
-        checks = [(name, check) for name, check in checks
-                  if any(pattern in name for pattern in args.pattern)]
+        checks = [check for check in checks if any(pattern in check[0] for pattern in args.pattern)]
 
     results = Checks()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(lambda item: results.attempt(*item), checks))
+        list(pool.map(lambda item: results.wrong(item[0], wrong(*item[1:])), checks))
     if not shutil.which("dot"):
         results.skip("guide.drawn_again", "no Graphviz; only the hashes of the drawings were checked")
     return results.end()
