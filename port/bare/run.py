@@ -97,7 +97,6 @@ def build(name, flags, mutation):
         battery = os.path.join(ROOT, "tests", "battery")
         sources += sorted(os.path.join(battery, file) for file in os.listdir(battery)
                           if file.endswith(".c") and file != "main.c")
-        sources.append(os.path.join(ROOT, "lab", "variants", "nofault", "implementations.c"))
     subprocess.run([CC, *CFLAGS, *flags, "-I", include, "-I", os.path.join(ROOT, "lab"), "-I", HERE,
                     "-I", os.path.dirname(HERE),
                     "-I", os.path.join(ROOT, "src"),

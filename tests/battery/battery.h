@@ -85,7 +85,8 @@ unsigned int battery_run(void);
 /* Checks that nothing was reported. Clears the reports in any case. */
 #define BATTERY_QUIET() battery_quiet(__LINE__)
 
-/* Checks for exactly one report, of this kind and object. Clears the reports. */
+/* Checks for exactly one report, of this kind and object; QUIET: for none. Clears the reports. */
+enum { QUIET = -1 };
 #define BATTERY_REPORTED(kind, object) battery_reported(kind, object, __LINE__)
 
 /* These return whether the check passed, for a case that must end if it failed. */
@@ -93,7 +94,7 @@ unsigned int battery_run(void);
 #define BATTERY_EQ(what, expected) battery_equal((long)(what), (long)(expected), #what, __LINE__)
 
 bool battery_quiet(int line);
-bool battery_reported(enum hf_report_kind kind, const volatile void *object, int line);
+bool battery_reported(int expected, const volatile void *object, int line);
 bool battery_true(bool condition, const char *what, int line);
 bool battery_equal(long actual, long expected, const char *what, int line);
 

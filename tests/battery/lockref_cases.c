@@ -111,8 +111,6 @@ static int apply(enum operation op, hf_lockref_t *l)
 #define MOST HF_LOCKREF_MAX
 #define DEAD HF_LOCKREF_DEAD
 
-enum { QUIET = -1 }; /* in place of a kind: no report */
-
 /* The effect of an operation: the count before and after, the result, and the report. */
 static const struct row {
 	const char *name;
@@ -174,10 +172,7 @@ static void each_count(void)
 			hf_lockref_unlock(&l);
 		}
 		lock_is_free(&l);
-		if (row->kind == QUIET)
-			battery_quiet(__LINE__);
-		else
-			battery_reported((enum hf_report_kind)row->kind, &l, __LINE__);
+		BATTERY_REPORTED(row->kind, &l);
 	}
 }
 

@@ -47,8 +47,6 @@ static void initialisers(void)
 
 enum operation { GET, GET_NOT_DEAD, GET_ACQUIRE, PUT_RETURN, PUT_OR_LOCK, MARK_DEAD, REVIVE };
 
-enum { QUIET = -1 }; /* in place of a kind: no report */
-
 /* The effect of an operation: the count before and after, the result, and the report. */
 static const struct row {
 	const char *name;
@@ -165,10 +163,7 @@ static void check(const struct row *row, bool held)
 	check_reads(row->name, row->before);
 	battery_equal(apply(row), row->result, row->name, __LINE__);
 	check_reads(row->name, row->after);
-	if (row->kind == QUIET)
-		battery_quiet(__LINE__);
-	else
-		battery_reported((enum hf_report_kind)row->kind, &l, __LINE__);
+	BATTERY_REPORTED(row->kind, &l);
 	if (held || locks) {
 		if (!battery_true(!hf_lockref_waitfree_trylock(&l), row->name, __LINE__))
 			return; /* the lock should be held */

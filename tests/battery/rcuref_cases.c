@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rcuref_cases - get and put in each zone; the hexadecimal numbers are the word's bits. */
+/* rcuref_cases - the effect of get and put on a count in each zone; the counts are the word's bits. */
 #include "battery.h"
 
 #include "holdfast/rcuref.h"
@@ -11,26 +11,6 @@ static uint32_t bits(void)
 	return hf_atomic32_load_relaxed(&r.refs);
 }
 
-static void set_bits(uint32_t value)
-{
-	hf_atomic32_store_relaxed(&r.refs, value);
-}
-
-static void live(void)
-{
-	hf_rcuref_init(&r, 1);
-	BATTERY_EQ(hf_rcuref_read(&r), 1);
-	BATTERY_TRUE(hf_rcuref_get(&r));
-	BATTERY_TRUE(hf_rcuref_get_acquire(&r));
-	BATTERY_EQ(hf_rcuref_read(&r), 3);
-	BATTERY_TRUE(!hf_rcuref_put(&r));
-	BATTERY_TRUE(!hf_rcuref_put(&r));
-	BATTERY_EQ(hf_rcuref_read(&r), 1);
-	BATTERY_TRUE(hf_rcuref_put(&r));
-	BATTERY_EQ(hf_rcuref_read(&r), 0);
-	BATTERY_QUIET();
-}
-
 static void initialisers(void)
 {
 	hf_rcuref_t one = HF_RCUREF_INIT(1), many = HF_RCUREF_INIT(HF_RCUREF_MAX),
@@ -40,6 +20,8 @@ static void initialisers(void)
 	BATTERY_TRUE(hf_rcuref_read(&many) == HF_RCUREF_MAX);
 	BATTERY_EQ(hf_rcuref_read(&dead), 0);
 	BATTERY_TRUE(!hf_rcuref_get(&dead));
+	hf_rcuref_init(&r, 1);
+	BATTERY_TRUE(bits() == 0);
 	hf_rcuref_init(&r, 0);
 	BATTERY_TRUE(!hf_rcuref_get(&r));
 	hf_rcuref_init_release(&r, 7);
@@ -49,98 +31,77 @@ static void initialisers(void)
 	BATTERY_QUIET();
 }
 
-/* Failed gets leave it dead: half of the way to either end of the zone the count is reset. */
-static void dead(void)
+#define NONE 0xffffffffu
+#define MOST 0x7fffffffu
+#define SATURATED 0xa0000000u
+#define DEAD 0xe0000000u
+
+enum operation { GET, GET_ACQUIRE, PUT };
+
+/* The effect of an operation: the count before and after, the result, and the report. */
+static const struct row {
+	const char *name;
+	enum operation op;
+	uint32_t before, after;
+	bool result;
+	int kind;
+} rows[] = {
+	{ "get of 1", GET, 0, 1, true, QUIET },
+	{ "get_acquire of 2", GET_ACQUIRE, 1, 2, true, QUIET },
+	{ "put of 3", PUT, 2, 1, false, QUIET },
+	{ "put of 2", PUT, 1, 0, false, QUIET },
+	{ "put, the last", PUT, 0, DEAD, true, QUIET },
+	{ "get to the limit", GET, MOST - 1, MOST, true, QUIET },
+	{ "get past the limit", GET, MOST, SATURATED, true, HF_REPORT_RCUREF_OVF },
+	/* No reference is left, but the last put has not marked it dead yet: a get revives it. */
+	{ "get of none", GET, NONE, 0, true, QUIET },
+
+	/* Failed gets leave it dead: half of the way to either end of the zone the count is reset. */
+	{ "get, dead", GET, DEAD, DEAD + 1, false, QUIET },
+	{ "get_acquire, dead", GET_ACQUIRE, DEAD, DEAD + 1, false, QUIET },
+	{ "get, dead, half of the way up", GET, 0xf0000000u, DEAD, false, QUIET },
+	{ "get, dead, at the upper end", GET, 0xfffffff0u, DEAD, false, QUIET },
+	{ "get, dead, at the lower end", GET, 0xc0000000u, DEAD, false, QUIET },
+	{ "put, dead", PUT, DEAD, DEAD - 1, false, HF_REPORT_RCUREF_DEAD },
+	{ "put, dead, half of the way down", PUT, 0xd0000000u, DEAD, false, HF_REPORT_RCUREF_DEAD },
+
+	/* A saturated count stays saturated in either direction: the object is never freed. */
+	{ "get, saturated", GET, 0x80000000u, SATURATED, true, HF_REPORT_RCUREF_OVF },
+	{ "put, saturated", PUT, SATURATED, SATURATED, false, QUIET },
+	{ "put, saturated, at the upper end", PUT, 0xbfffffffu, SATURATED, false, QUIET },
+};
+
+static void check_reads(const char *name, uint32_t is)
 {
-	hf_rcuref_init(&r, 1);
-	BATTERY_TRUE(hf_rcuref_put(&r));
-	for (int i = 0; i < 100; i++)
-		BATTERY_TRUE(!hf_rcuref_get(&r));
-	BATTERY_TRUE(!hf_rcuref_get_acquire(&r));
-	BATTERY_EQ(hf_rcuref_headroom(&r), 0);
-	BATTERY_QUIET();
-	set_bits(0xf0000000u);
-	BATTERY_TRUE(!hf_rcuref_get(&r));
-	BATTERY_TRUE(bits() == 0xe0000000u);
-	set_bits(0xfffffff0u);
-	BATTERY_TRUE(!hf_rcuref_get(&r));
-	BATTERY_TRUE(bits() == 0xe0000000u);
-	BATTERY_QUIET();
+	bool live = is <= MOST, saturated = is > MOST && is < 0xc0000000u;
+
+	battery_true(bits() == is, name, __LINE__);
+	battery_true(hf_rcuref_read(&r) == (live        ? is + 1
+					    : saturated ? HF_RCUREF_MAX + 1
+							: 0),
+		     name, __LINE__);
+	battery_true(hf_rcuref_headroom(&r) == (live ? MOST - is : 0), name, __LINE__);
 }
 
-/* One put too many is reported, and no object dies twice. */
-static void put_too_many(void)
+static void each_count(void)
 {
-	hf_rcuref_init(&r, 1);
-	BATTERY_TRUE(hf_rcuref_put(&r));
-	BATTERY_TRUE(!hf_rcuref_put(&r));
-	BATTERY_REPORTED(HF_REPORT_RCUREF_DEAD, &r);
-	BATTERY_TRUE(!hf_rcuref_get(&r));
-	set_bits(0xd0000000u);
-	BATTERY_TRUE(!hf_rcuref_put(&r));
-	BATTERY_REPORTED(HF_REPORT_RCUREF_DEAD, &r);
-	BATTERY_TRUE(bits() == 0xe0000000u);
-	set_bits(0xc0000000u);
-	BATTERY_TRUE(!hf_rcuref_get(&r));
-	BATTERY_TRUE(bits() == 0xe0000000u);
-	BATTERY_QUIET();
-}
+	for (unsigned int i = 0; i < BATTERY_COUNT(rows); i++) {
+		const struct row *row = &rows[i];
 
-/* No reference is left, but the last put has not marked it dead yet: a get revives it. */
-static void none(void)
-{
-	set_bits(0xffffffffu);
-	BATTERY_EQ(hf_rcuref_read(&r), 0);
-	BATTERY_TRUE(hf_rcuref_get(&r));
-	BATTERY_EQ(hf_rcuref_read(&r), 1);
-	BATTERY_TRUE(hf_rcuref_put(&r));
-	BATTERY_QUIET();
-}
-
-static void top(void)
-{
-	hf_rcuref_init(&r, HF_RCUREF_MAX - 1);
-	BATTERY_EQ(hf_rcuref_headroom(&r), 1);
-	BATTERY_TRUE(hf_rcuref_get(&r));
-	BATTERY_EQ(hf_rcuref_headroom(&r), 0);
-	BATTERY_TRUE(hf_rcuref_read(&r) == HF_RCUREF_MAX);
-	BATTERY_QUIET();
-	BATTERY_TRUE(hf_rcuref_get(&r));
-	BATTERY_REPORTED(HF_REPORT_RCUREF_OVF, &r);
-	BATTERY_TRUE(bits() == 0xa0000000u);
-	BATTERY_TRUE(hf_rcuref_read(&r) == HF_RCUREF_MAX + 1);
-}
-
-/* A saturated count stays saturated in either direction: the object is never freed. */
-static void saturated(void)
-{
-	set_bits(0x80000000u);
-	BATTERY_EQ(hf_rcuref_headroom(&r), 0);
-	BATTERY_TRUE(hf_rcuref_get(&r));
-	BATTERY_REPORTED(HF_REPORT_RCUREF_OVF, &r);
-	BATTERY_TRUE(bits() == 0xa0000000u);
-	BATTERY_TRUE(!hf_rcuref_put(&r));
-	BATTERY_TRUE(bits() == 0xa0000000u);
-	set_bits(0xbfffffffu);
-	BATTERY_TRUE(!hf_rcuref_put(&r));
-	BATTERY_TRUE(bits() == 0xa0000000u);
-	BATTERY_QUIET();
-}
-
-static void left(void)
-{
-	hf_rcuref_init(&r, 1);
-	BATTERY_TRUE(hf_rcuref_headroom(&r) == HF_RCUREF_MAX - 1);
-	BATTERY_TRUE(hf_rcuref_get(&r));
-	BATTERY_TRUE(hf_rcuref_headroom(&r) == HF_RCUREF_MAX - 2);
-	BATTERY_QUIET();
+		hf_atomic32_store_relaxed(&r.refs, row->before);
+		check_reads(row->name, row->before);
+		battery_equal(row->op == PUT   ? hf_rcuref_put(&r)
+			      : row->op == GET ? hf_rcuref_get(&r)
+					       : hf_rcuref_get_acquire(&r),
+			      row->result, row->name, __LINE__);
+		check_reads(row->name, row->after);
+		BATTERY_REPORTED(row->kind, &r);
+	}
 }
 
 static const struct battery_case cases[] = {
-	{ "live", live, NULL }, { "initialisers", initialisers, NULL },
-	{ "dead", dead, NULL }, { "put_too_many", put_too_many, NULL },
-	{ "none", none, NULL }, { "top", top, NULL },
-	{ "left", left, NULL }, { "saturated", saturated, NULL },
+	{ "initialisers", initialisers, NULL },
+	{ "each_count", each_count, NULL },
 };
 
 const struct battery_suite rcuref_suite = BATTERY_SUITE("rcuref", cases);

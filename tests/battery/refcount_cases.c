@@ -103,8 +103,6 @@ static bool apply(enum operation op, unsigned int form, int32_t i, hf_refcount_t
 	}
 }
 
-enum { QUIET = -1 }; /* in place of a kind: no report */
-
 /* Operation op by the amount i: the count before and after, the result, the report. */
 struct row {
 	const char *name;
@@ -129,10 +127,7 @@ static void check(const struct row *row)
 		battery_equal(result, row->result, row->name, (int)form);
 		if (form % 2)
 			battery_equal(old, row->before, row->name, (int)form);
-		if (row->kind == QUIET)
-			battery_quiet((int)form);
-		else
-			battery_reported((enum hf_report_kind)row->kind, &r, (int)form);
+		battery_reported(row->kind, &r, (int)form);
 	}
 }
 

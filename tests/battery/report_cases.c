@@ -85,15 +85,9 @@ static void mode_quiet(void)
 	BATTERY_QUIET();
 }
 
-struct note {
-	unsigned int calls;
-	enum hf_report_kind kind;
-	const void *object;
-};
-
 static void take_note(enum hf_report_kind kind, const void *object, void *data)
 {
-	struct note *note = data;
+	struct battery_seen *note = data;
 
 	note->calls++;
 	note->kind = kind;
@@ -103,8 +97,7 @@ static void take_note(enum hf_report_kind kind, const void *object, void *data)
 /* A handler gets the kind, the object and its own data; the former handler is called no more. */
 static void handler(void)
 {
-	struct note first = { 0, HF_REPORT_KINDS, NULL };
-	struct note second = { 0, HF_REPORT_KINDS, NULL };
+	struct battery_seen first = { 0, HF_REPORT_KINDS, NULL }, second = first;
 
 	hf_report_set_handler(take_note, &first);
 	hf_report(HF_REPORT_LOCKREF_OVF, &thing);

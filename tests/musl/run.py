@@ -22,7 +22,6 @@ def main():
         return 77
     os.makedirs(args.work_dir, exist_ok=True)
     library, battery = sources(args.source_dir, "src"), sources(args.source_dir, "tests", "battery")
-    battery.append(os.path.join(args.source_dir, "lab", "variants", "nofault", "implementations.c"))
     command = ["musl-gcc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-UNDEBUG",
                "-I" + os.path.join(args.source_dir, "include"),
                "-I" + os.path.join(args.source_dir, "src")]
