@@ -6,9 +6,8 @@ With --unit also mutants of regions, signals and safe reads, which the unit test
     mutants.py --source-dir DIR --work-dir DIR --library FILE --cc COMPILER [--cxx COMPILER --unit OBJECT...]
 
 A mutant is the sweep linked with one changed file of src/ in place of the library's. Each mutant lists the
-implementations that have the flaw; only these are swept, one at a time, whichever is the default on this
-processor. Implementations that this processor can't run are skipped. The sweep can't test a page that another
-thread removes between two stores to it; gone.c and objects.cpp do.
+implementations that have the flaw; the last of them that this processor can run is swept, whichever is the default.
+The sweep can't test a page that another thread removes between two stores to it; gone.c and objects.cpp do.
 """
 import os
 import re
@@ -284,22 +283,25 @@ def unit(args, number, suite, changed, compiled, change):
 
 def main():
     args = arguments(__doc__, "source-dir", "work-dir", "library", "cc", cxx={}, unit={"nargs": "*", "default": []})
-    programs = {}
     os.makedirs(args.work_dir, exist_ok=True)
     whole = {name: object_of(args, os.path.join(args.source_dir, source), name + ".o")
              for name, source in (("sweep", os.path.join("tests", "nofault", "sweep.c")), ("lab", IMPLEMENTATIONS))}
 
-    def one(number, family, name, expected, changed, compiled, before, after):
-        if number not in programs:
-            programs[number] = build(args, number, whole, changed, compiled, mutation.swap(before, after))
-        return sweep(programs[number], family, name, expected)
+    def one(number, family, names, expected, changed, compiled, before, after):
+        program = build(args, number, whole, changed, compiled, mutation.swap(before, after))
+        for name in names[::-1]:
+            try:
+                return "%s: %s" % (name, sweep(program, family, name, expected))
+            except mutation.Skip as why:
+                skipped = why
+        raise skipped
 
     def one_of_unit(number, suite, changed, compiled, before, after):
         return unit(args, number, suite, changed, compiled, mutation.swap(before, after))
 
     status = mutation.run_all(
-        [("%s, %s %s" % (what, family, name), number, family, name, *rest)
-         for number, (what, family, names, *rest) in enumerate(MUTANTS) for name in names], one)
+        [("%s, %s" % (what, family), number, family, *rest)
+         for number, (what, family, *rest) in enumerate(MUTANTS)], one)
     if args.unit:
         status |= mutation.run_all([("%s, unit %s" % (what, rest[0]), number, *rest)
                                     for number, (what, *rest) in enumerate(UNIT)], one_of_unit)
