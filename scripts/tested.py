@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Generate docs/testing.md's tables from the tests that `make test` runs.
+"""Generate the tables of docs/testing.md from the tests that `make test` runs.
 
     tested.py                  fail if docs/testing.md differs
-    tested.py --stage STAGE    the same, with the column of that stage, which has been built
-    tested.py --update         write the tables, between their two marks
+    tested.py --stage STAGE    the same; compare the column of this stage, which must have been built
+    tested.py --update         write the tables between the two marks
 
-A cell of a Linux program's column comes from the tests that ctest lists for that stage, so it needs the stage's build
-folder. Each stage checks its own column (the test readme.tested); --update keeps the column of a stage that is not built,
-and reports that. The cells of the ports come from the suites of the battery, which they all run, and from the locks and
-headers that their own programs name. The second table has the stages of scripts/test.py with their presets' names, and the
-compilers of tests/compilers/run.py.
+The columns of Linux programs come from the tests that ctest lists for a stage, so they need the stage's build folder. Each
+stage checks its own column (the test readme.tested). --update keeps the column of a stage that has not been built, and
+reports that. The columns of the ports come from the suites of the battery, which all ports run, and from the locks and
+headers that their own programs name. The second table lists the stages of scripts/test.py, and the compilers of
+tests/compilers/run.py.
 """
 import argparse
 import importlib.util
@@ -24,7 +24,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAGE = os.path.join(ROOT, "docs", "testing.md")
 BEGIN, END = "<!-- tested: begin -->\n", "<!-- tested: end -->\n"
 
-# row: the suites of the unit tests, the stems of the other tests
+# row: (regular expression for the suites of the unit tests, stems of the other tests)
 ROWS = {
     "refcount": ("Refcount", ["refcount", "refcount_lock"]),
     "spinlock": ("Spinlock", ["spinlock"]),
@@ -37,8 +37,8 @@ ROWS = {
     "validate": ("Validate", ["validate"]),
 }
 
-# column: its stages. The first one gives the words; the others must have its "tested". tsan-clang and
-# aarch64-lse run the battery and the stress tests again.
+# column: its stages. The first stage determines the cells; the others must test the same rows. tsan-clang and aarch64-lse
+# are left out, since they only repeat the battery and the stress tests.
 COLUMNS = {
     "Linux program, x86-64": ["release", "asan", "tsan"],
     "AArch64 (qemu)": ["aarch64"],
@@ -48,7 +48,7 @@ COLUMNS = {
     "Linux module (QEMU; x86-64, arm64)": ["kernel"],
 }
 
-# Exceptions, which no file shows.
+# Exceptions that can't be derived from files.
 NOTES = {
     ("nofault", "AArch64 (qemu)"): "faults of DC ZVA not",
     ("region, safe", "RISC-V, s390x (qemu)"): "a file's end on s390x not",
@@ -56,7 +56,7 @@ NOTES = {
 
 
 def module(*path):
-    """A script of ours, as a module."""
+    """Loads one of the project's scripts as a module."""
     file = os.path.join(ROOT, *path)
     spec = importlib.util.spec_from_file_location(path[-1][:-3], file)
     loaded = importlib.util.module_from_spec(spec)
@@ -70,7 +70,7 @@ def text_of(*path):
 
 
 def registered(stage):
-    """The names of the tests that ctest runs for a stage; none where it is not built."""
+    """The names of the tests that ctest runs for a stage; none if the stage has not been built."""
     done = subprocess.run(["ctest", "--preset", stage, "--show-only=json-v1"], cwd=ROOT, stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, check=False)
     names = [test["name"] for test in json.loads(done.stdout).get("tests", [])] if done.returncode == 0 else []
@@ -78,13 +78,13 @@ def registered(stage):
 
 
 def suites():
-    """Those that the battery runs."""
+    """The suites of the battery."""
     lists = re.findall(r"#define BATTERY_SUITES\(X\)((?:.*\\\n)*.*)", text_of("tests", "battery", "battery.h"))
     return set(re.findall(r"\bX\((\w+)\)", lists[-1]))
 
 
 def words(row, column, tests):
-    """How these headers are tested there."""
+    """The words of a cell: how the row's headers are tested on the column's platform."""
     unit, stems = ROWS[row]
     battery = suites() & set(stems)
 
@@ -102,7 +102,7 @@ def words(row, column, tests):
         ("LL/SC and LSE", "aarch64" in COLUMNS[column] and battery and row != "nofault"),
     ]
     if column == "freestanding":
-        return ["compiles"] * bool(battery and has("headers"))  # all headers that the battery includes
+        return ["compiles"] * bool(battery and has("headers"))  # the test `headers` compiles all that the battery includes
     if column.endswith("(qemu)"):
         there = [(word, good) for word, good in there if word in ("tested", "LL/SC and LSE")]
     elif not program:
@@ -120,7 +120,7 @@ def words(row, column, tests):
 
 
 def cells(column, page, stage):
-    """The column's cells; those on the page if its stage has not been built."""
+    """The cells of a column; those on the page if the column's stage has not been built."""
     before = [line.split(" | ")[1 + list(COLUMNS).index(column)].rstrip(" |") for line in page.splitlines()
               if line[2:].split(" | ")[0] in ROWS]
     shows, *others = COLUMNS[column]
@@ -146,7 +146,7 @@ def compilers():
 
 
 def stages():
-    """(name, what it is) of all stages."""
+    """Yields (name, description) of each stage."""
     presets = {preset["name"]: preset.get("displayName", "") for preset in
                json.loads(text_of("CMakePresets.json"))["configurePresets"]}
     help_of = dict(re.findall(r"^([a-z-]+):.*?## (.*)", text_of("Makefile"), re.MULTILINE))
@@ -179,7 +179,7 @@ def main():
     args = parser.parse_args()
     text = text_of("docs", "testing.md")
     if text.count(BEGIN) != 1 or text.count(END) != 1:
-        sys.exit("docs/testing.md: not one %s and one %s" % (BEGIN.strip(), END.strip()))
+        sys.exit("docs/testing.md: %s and %s must occur once each" % (BEGIN.strip(), END.strip()))
     before, rest = text.split(BEGIN)
     now, after = rest.split(END)
     wanted = tables(now, args.stage)
@@ -188,7 +188,7 @@ def main():
             file.write(before + BEGIN + wanted + END + after)
         return 0
     if now != wanted:
-        print("docs/testing.md does not say what is tested: scripts/tested.py --update writes it. It should be")
+        print("docs/testing.md is out of date: run scripts/tested.py --update. The tables should be")
         print(wanted)
         return 1
     return 0
