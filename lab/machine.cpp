@@ -8,7 +8,7 @@
 #include <fstream>
 #include <sys/utsname.h>
 
-#include "holdfast/internal/cpu.h"
+#include "../src/cpu/cpu.h"
 #include "holdfast/nofault.h"
 
 #include "variants/nofault/implementations.h"

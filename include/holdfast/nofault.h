@@ -68,7 +68,7 @@
  *       the answer, not a fault. If the memory changes meanwhile, each byte is one that was there
  *       at some moment during the call.
  *   F4  A table that a handler may be reading is not freed, and the lookup writes nothing
- *       (internal/nofault/latch.h): a thread may be cancelled during it.
+ *       (src/nofault/latch.h): a thread may be cancelled during it.
  *
  * Ordering
  *   none for all, but for compare-and-swap, exchange and fetch-and-add: sequentially consistent.

@@ -64,7 +64,7 @@
  *       sees the other. A region that knows its file maps it again while it is still open; that
  *       ends the loss for all.
  *   G2  A handler reads a region of another thread only between hf_grace_enter() and _leave(), and
- *       hf_region_end() waits for handlers that are inside (nofault/grace.h). After it, the caller
+ *       hf_region_end() waits for handlers that are inside (src/nofault/grace.h). After it, the caller
  *       may reuse the region's memory. Without handlers this costs two loads.
  *   G3  A thread's own list is changed by that thread alone, by one store, so its signal handler
  *       always finds a consistent list.

@@ -8,8 +8,6 @@
  */
 #include "memory.h"
 
-#include "holdfast/internal/cpu.h"
-
 #include "../cpu/cpu.h"
 #include "../env/env.h"
 #if HF_ARCH_HAS_REP

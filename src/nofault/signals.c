@@ -38,8 +38,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "holdfast/internal/nofault/grace.h"
-#include "holdfast/internal/nofault/latch.h"
+#include "grace.h"
+#include "latch.h"
 
 #include "../env/env.h"
 #include "nofault.h"

@@ -28,7 +28,7 @@
  *
  * tests/model/region.cpp checks these functions.
  */
-#include "holdfast/internal/nofault/grace.h"
+#include "../nofault/grace.h"
 #include "holdfast/region.h"
 
 #ifndef HF_DETAIL_REGION_SHARDS

@@ -15,7 +15,7 @@
 // MUTANT: one_round HF_MUTANT=own
 #include "run.h"
 
-#include "holdfast/internal/nofault/grace.h"
+#include "../../src/nofault/grace.h"
 
 static unsigned long old_table, new_table;
 

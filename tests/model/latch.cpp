@@ -18,7 +18,7 @@
 // MUTANT: one_copy HF_MUTANT=own
 #include "run.h"
 
-#include "holdfast/internal/nofault/latch.h"
+#include "../../src/nofault/latch.h"
 
 static unsigned long succeeded, retried, newest;
 

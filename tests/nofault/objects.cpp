@@ -24,7 +24,7 @@
 #include "../lost_page.h"
 #include "early.h"
 
-#include "holdfast/internal/cpu.h"
+#include "../../src/cpu/cpu.h"
 #include "holdfast/nofault.h"
 
 namespace

@@ -32,7 +32,7 @@
 #include "../../src/nofault/nofault.h"
 #include "../ktap.h"
 
-#include "holdfast/internal/cpu.h"
+#include "../../src/cpu/cpu.h"
 
 /* ---- fields ------------------------------------------------------------------------------- */
 

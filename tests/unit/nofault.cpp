@@ -14,7 +14,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "holdfast/internal/cpu.h"
+#include "../../src/cpu/cpu.h"
 #include "holdfast/nofault.h"
 
 #include "../../lab/variants/nofault/implementations.h"

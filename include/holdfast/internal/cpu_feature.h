@@ -3,7 +3,7 @@
 #define HF_CPU_FEATURE_H
 #pragma GCC system_header
 /*
- * cpu_feature - what arch/<cpu>/cpu.h fills in for src/cpu/cpu.c. See cpu.h.
+ * cpu_feature - what arch/<cpu>/cpu.h fills in for src/cpu/cpu.c.
  *
  * Source  Intel SDM vol. 2, CPUID; AMD APM vol. 3, appendix E; Arm ARM, ID_AA64ISAR0/2_EL1, DCZID_EL0
  */

@@ -7,7 +7,7 @@
 #endif
 
 #include "../../../src/nofault/memory.h"
-#include "holdfast/internal/cpu.h"
+#include "../../../src/cpu/cpu.h"
 
 #if HF_ARCH_HAS_REP
 #include "../../../src/nofault/arch/x86_64_words.h"

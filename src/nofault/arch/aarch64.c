@@ -9,7 +9,7 @@
 
 #if HF_ARCH_HAS_PAIR
 
-#include "holdfast/internal/cpu.h"
+#include "../../cpu/cpu.h"
 
 /* Bytes from p to the next multiple of `unit`, a power of two; at most len. */
 static inline size_t to_multiple(const volatile void *p, size_t unit, size_t len)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef HF_NOFAULT_LATCH_H
-#define HF_NOFAULT_LATCH_H
-#pragma GCC system_header
+#ifndef HF_SRC_NOFAULT_LATCH_H
+#define HF_SRC_NOFAULT_LATCH_H
 /*
  * latch - two copies of the same data, of which one can always be read.
  *
  * Use when / not when
- *   For the handler's table of sites (src/nofault/signals.c), whose readers are signal handlers:
+ *   For the handler's table of sites (signals.c), whose readers are signal handlers:
  *   they can't wait, and may never return (a thread that is cancelled or leaves the handler by a
  *   jump). A reader writes nothing, so nothing has to be undone. The data consists of atomics, is
  *   never freed, and must be safe to read in any mix of versions: the result is used only if
@@ -38,7 +37,7 @@
  *
  * Source  the latch of a sequence count; docs/design/0009-nofault.md
  */
-#include "../atomic.h"
+#include "holdfast/internal/atomic.h"
 
 /* The lowest bit selects the copy that is read. Zero-initialised. */
 struct hf_latch {

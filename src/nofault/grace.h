@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef HF_NOFAULT_GRACE_H
-#define HF_NOFAULT_GRACE_H
-#pragma GCC system_header
+#ifndef HF_SRC_NOFAULT_GRACE_H
+#define HF_SRC_NOFAULT_GRACE_H
 /*
  * grace - wait until all readers that were inside have left.
  *
  * Use when / not when
- *   For signal handlers (src/nofault/signals.c), which can't register, wait or allocate: before
- *   data that they read is changed, and before their code is unloaded. A reader must leave: not for
- *   code that may be cancelled or left by a jump (use nofault/latch.h). Elsewhere liburcu is
- *   better.
+ *   For signal handlers (signals.c), which can't register, wait or allocate: before data that they
+ *   read is changed, and before their code is unloaded. Readers must leave: not for code that may
+ *   be cancelled or left by a jump (use latch.h). Elsewhere liburcu is better.
  *
  * State
  *   Each of two counters is the number of readers inside that entered with it; `parity` selects the
@@ -32,8 +30,8 @@
  *
  * Source  McKenney, "Sleepable RCU" (LWN 202847, 2006): the two counters and the two rounds
  */
-#include "../atomic.h"
-#include "../env.h"
+#include "holdfast/internal/atomic.h"
+#include "holdfast/internal/env.h"
 
 /* The readers inside, by parity. Zero-initialised. */
 struct hf_grace {
