@@ -8,11 +8,6 @@ HF_INLINE bool hf_refcount_asm_add1(uint32_t *p, int32_t *old)
 	return *old <= 0 || *old == INT32_MAX;
 }
 
-HF_INLINE bool hf_refcount_asm_sub1(uint32_t *p)
-{
-	return (int32_t)hf_sim_rmw(p, 4, HF_SIM_ADD, true, UINT32_MAX, 0, NULL) <= 1;
-}
-
 HF_INLINE enum hf_refcount_asm_sub hf_refcount_asm_sub1_test(uint32_t *p)
 {
 	int32_t old = (int32_t)hf_sim_rmw(p, 4, HF_SIM_ADD, true, UINT32_MAX, 0, NULL);

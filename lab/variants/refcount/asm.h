@@ -22,10 +22,10 @@
 enum hf_refcount_asm_sub { HF_REFCOUNT_ASM_LIVE, HF_REFCOUNT_ASM_ZERO, HF_REFCOUNT_ASM_MISUSE };
 
 /*
- * Three functions for each processor:
+ * For each processor
  *   hf_refcount_asm_add1         *p += 1, relaxed. Returns true on misuse; *old is the count before
- *   hf_refcount_asm_sub1         *p -= 1, release. Returns true on misuse, or if the count is now 0
  *   hf_refcount_asm_sub1_test    *p -= 1, release. Returns ZERO if the count was 1 and is now 0
+ *   hf_refcount_asm_sub1         *p -= 1, release. Returns true on misuse, or if the count is now 0
  */
 #if defined(LAB_REFCOUNT_ASM_HEADER)
 #include LAB_REFCOUNT_ASM_HEADER
@@ -116,31 +116,6 @@ HF_INLINE bool hf_refcount_asm_add1(uint32_t *p, int32_t *old)
 	return HF_UNLIKELY(misuse);
 }
 
-HF_INLINE bool hf_refcount_asm_sub1(uint32_t *p)
-{
-	int32_t before;
-	bool not_above_zero;
-
-#if defined(__ARM_FEATURE_ATOMICS)
-	__asm__ volatile("	ldaddl	%w[minus_one], %w[before], %[p]\n"
-			 "	cmp	%w[before], #1\n"
-			 : [before] "=&r"(before), "=@ccle"(not_above_zero)
-			 : [p] "Q"(*p), [minus_one] "r"(-1)
-			 : "memory");
-#else
-	uint32_t failed;
-
-	__asm__ volatile("1:	ldxr	%w[before], %[p]\n"
-			 "	subs	%w[before], %w[before], #1\n"
-			 "	stlxr	%w[failed], %w[before], %[p]\n"
-			 "	cbnz	%w[failed], 1b\n"
-			 : [before] "=&r"(before), [failed] "=&r"(failed), "=@ccle"(not_above_zero)
-			 : [p] "Q"(*p)
-			 : "memory");
-#endif
-	return HF_UNLIKELY(not_above_zero);
-}
-
 HF_INLINE enum hf_refcount_asm_sub hf_refcount_asm_sub1_test(uint32_t *p)
 {
 	int32_t left;
@@ -190,11 +165,6 @@ HF_INLINE bool hf_refcount_asm_add1(uint32_t *p, int32_t *old)
 #endif
 }
 
-HF_INLINE bool hf_refcount_asm_sub1(uint32_t *p)
-{
-	return HF_UNLIKELY((int32_t)__atomic_fetch_sub(p, 1, __ATOMIC_RELEASE) <= 1);
-}
-
 HF_INLINE enum hf_refcount_asm_sub hf_refcount_asm_sub1_test(uint32_t *p)
 {
 	int32_t old = (int32_t)__atomic_fetch_sub(p, 1, __ATOMIC_RELEASE);
@@ -202,6 +172,13 @@ HF_INLINE enum hf_refcount_asm_sub hf_refcount_asm_sub1_test(uint32_t *p)
 	if (HF_LIKELY(old > 1))
 		return HF_REFCOUNT_ASM_LIVE;
 	return old == 1 ? HF_REFCOUNT_ASM_ZERO : HF_REFCOUNT_ASM_MISUSE;
+}
+#endif
+
+#if defined(LAB_REFCOUNT_ASM_HEADER) || !defined(__x86_64__) || HF_TSAN
+HF_INLINE bool hf_refcount_asm_sub1(uint32_t *p)
+{
+	return hf_refcount_asm_sub1_test(p) != HF_REFCOUNT_ASM_LIVE;
 }
 #endif
 
