@@ -201,11 +201,12 @@ public:
 	uint64_t rmw(volatile void *p, unsigned int size, enum hf_sim_rmw kind, bool release,
 		     uint64_t a, uint64_t b, bool *ok);
 	void fence();
-	void relax() { self().now += hint_; }
+	void relax() { current_->now += hint_; }
 	void prefetch(const volatile void *p);
 	uint32_t monitor(const volatile void *p, uint32_t old);
 	uint32_t hints(uint32_t ns) const;
 	uint32_t processor_number() const { return static_cast<uint32_t>(current_->processor); }
+	unsigned int thread_number() const { return static_cast<unsigned int>(current_->id); }
 	uint32_t processors() const { return static_cast<uint32_t>(m_.processors()); }
 	int park(const volatile void *word, uint32_t expected, uint64_t deadline);
 	uint32_t unpark(const volatile void *word, uint32_t n);
@@ -214,12 +215,25 @@ public:
 	void work(double ns);
 	bool done()
 	{
-		self().poll.at = nullptr;
-		return self().now >= end_;
+		current_->poll.at = nullptr;
+		return current_->now >= end_;
 	}
 	void operation();
-	Thread &self() { return *current_; }
 	uint64_t now_ns();
+	Time thread_time() const { return current_->now; }
+	uint32_t node_get();
+	void node_put(uint32_t index) { current_->nodes &= ~(1u << (index - 1) % NODES); }
+	int32_t *local(unsigned int index) { return &current_->local[index]; }
+	void spent(Time lock, Time unlock)
+	{
+		stats.lock_ps += lock;
+		stats.unlock_ps += unlock;
+	}
+	void note_retries(uint32_t retries, bool fallback)
+	{
+		stats.retries += retries;
+		stats.fallbacks += fallback;
+	}
 	Stats stats;
 
 private:
@@ -336,6 +350,13 @@ private:
 		memcpy(const_cast<void *>(p), &value, size);
 	}
 
+	/* The current thread, which does not poll, advances to its next access: E1. */
+	void advance(Time by)
+	{
+		current_->poll.at = nullptr;
+		current_->now += by;
+		sync();
+	}
 	void to_scheduler();
 	void run_thread(Thread &thread, Time time);
 	void dispatch(const Event &event);
@@ -530,7 +551,6 @@ void Engine::serve(int index, Time time)
 		return;
 	}
 	stats.transfers++;
-	stats.far_transfers += far == 3;
 	push(time + with_jitter(transfer_[far] * rest) + copies * invalidate_, What::ARRIVE, index,
 	     r);
 }
@@ -550,7 +570,6 @@ void Engine::depart(const Event &event)
 	line.leaving = false;
 	d = std::max(1, distance(owner, cache));
 	stats.transfers++;
-	stats.far_transfers += d == 3;
 	line.owner = -1;
 	line.last = owner;
 	if (event.request.kind == Kind::READ) {
@@ -858,8 +877,7 @@ void Engine::nap()
 	for (size_t i = 0; i < thread.poll.count; i++) {
 		std::vector<Watcher> &watchers = line_at(thread.poll.lines[i].line).watchers;
 
-		if (watchers.size() >
-		    4 * threads_.size()) { /* most are stale: another line woke them */
+		if (watchers.size() > 4 * threads_.size()) { /* most are stale */
 			watchers.erase(
 				std::remove_if(watchers.begin(), watchers.end(),
 					       [this](const Watcher &w) {
@@ -916,9 +934,7 @@ uint64_t Engine::load(const volatile void *p, unsigned int size, const char *sta
 
 void Engine::store(volatile void *p, unsigned int size, uint64_t value, bool release)
 {
-	current_->poll.at = nullptr;
-	current_->now += instruction_ + (release ? release_ : 0);
-	sync();
+	advance(instruction_ + (release ? release_ : 0));
 	processor().stores.push_back({ p, size, value, false });
 	if (processor().stores.size() == 1)
 		next_store(processor(), current_->now);
@@ -987,9 +1003,7 @@ uint64_t Engine::rmw(volatile void *p, unsigned int size, enum hf_sim_rmw kind, 
 	Line &line = line_at(index);
 	bool far = (kind == HF_SIM_CMPXCHG ? m_.far_swap : m_.far_add) != 0;
 
-	thread.poll.at = nullptr;
-	thread.now += instruction_ + slip();
-	sync();
+	advance(instruction_ + slip());
 	thread.takes = kind == HF_SIM_SWAP ? swap_ : rmw_;
 	if (m_.tso != 0 || release) {
 		drain();
@@ -1026,8 +1040,7 @@ uint64_t Engine::rmw(volatile void *p, unsigned int size, enum hf_sim_rmw kind, 
 
 void Engine::fence()
 {
-	current_->poll.at = nullptr;
-	sync();
+	advance(0);
 	drain();
 	current_->now += rmw_;
 }
@@ -1036,9 +1049,7 @@ void Engine::prefetch(const volatile void *p)
 {
 	int index = line_of(p);
 
-	current_->poll.at = nullptr;
-	current_->now += instruction_;
-	sync();
+	advance(instruction_);
 	if (!owns(line_at(index), cache()))
 		request(index, Kind::PREFETCH, current_->now, -1, current_->processor);
 }
@@ -1074,6 +1085,17 @@ uint64_t Engine::now_ns()
 {
 	current_->poll.at = nullptr;
 	return static_cast<uint64_t>(current_->now) / 1000;
+}
+
+uint32_t Engine::node_get()
+{
+	for (unsigned int n = 0; n < NODES; n++) {
+		if (current_->nodes & 1u << n)
+			continue;
+		current_->nodes |= 1u << n;
+		return 1 + static_cast<uint32_t>(current_->id) * static_cast<uint32_t>(NODES) + n;
+	}
+	return 0;
 }
 
 void Engine::operation()
@@ -1241,9 +1263,7 @@ void Engine::preempt()
 
 void Engine::yield()
 {
-	current_->poll.at = nullptr;
-	current_->now += from_ns(m_.syscall_ns);
-	sync();
+	advance(from_ns(m_.syscall_ns));
 	if (!processor().queue.empty())
 		give_up(State::READY);
 }
@@ -1253,17 +1273,13 @@ void Engine::barrier_all()
 {
 	bool others = false;
 
-	current_->poll.at = nullptr;
 	for (const Processor &at : processors_)
 		others = others || (at.current >= 0 && at.current != current_->id);
-	current_->now += from_ns(m_.syscall_ns + (others ? m_.switch_ns : 0));
-	sync();
+	advance(from_ns(m_.syscall_ns + (others ? m_.switch_ns : 0)));
 	drain();
 	for (const Processor &at : processors_) {
-		while (!at.stores.empty()) {
-			current_->now += BARRIER_STEP;
-			sync();
-		}
+		while (!at.stores.empty())
+			advance(BARRIER_STEP);
 	}
 }
 
@@ -1271,9 +1287,7 @@ int Engine::park(const volatile void *word, uint32_t expected, uint64_t deadline
 {
 	Thread &thread = *current_;
 
-	thread.poll.at = nullptr;
-	thread.now += from_ns(m_.syscall_ns / 2);
-	sync();
+	advance(from_ns(m_.syscall_ns / 2));
 	drain();
 	/* Comparing the word and queueing the thread are atomic, as in the kernel. */
 	if (static_cast<uint32_t>(load(word, 4, nullptr)) != expected) {
@@ -1298,9 +1312,7 @@ uint32_t Engine::unpark(const volatile void *word, uint32_t n)
 {
 	uint32_t woken = 0;
 
-	current_->poll.at = nullptr;
-	current_->now += from_ns(m_.syscall_ns);
-	sync();
+	advance(from_ns(m_.syscall_ns));
 	for (size_t i = 0; i < parked_.size() && woken < n;) {
 		Thread &thread = thread_at(parked_[i]);
 
@@ -1504,103 +1516,46 @@ __attribute__((noinline)) uint64_t hf_sim_load(const volatile void *p, unsigned 
 	return engine->load(p, size, low);
 }
 
-void hf_sim_store(volatile void *p, unsigned int size, uint64_t value, int release)
-{
-	engine->store(p, size, value, release != 0);
-}
-
-uint64_t hf_sim_rmw(volatile void *p, unsigned int size, enum hf_sim_rmw kind, bool release,
-		    uint64_t a, uint64_t b, bool *ok)
-{
-	return engine->rmw(p, size, kind, release, a, b, ok);
-}
-
-void hf_sim_fence(void)
-{
-	engine->fence();
-}
-
-void hf_sim_relax(void)
-{
-	engine->relax();
-}
-
-void hf_sim_prefetch(const volatile void *p)
-{
-	engine->prefetch(p);
-}
-
-uint32_t hf_sim_monitor(const volatile void *p, uint32_t old)
-{
-	return engine->monitor(p, old);
-}
-
-uint32_t hf_sim_hints(uint32_t ns)
-{
-	return engine->hints(ns);
-}
-
-uint32_t hf_sim_processors(void)
-{
-	return engine->processors();
-}
-
-unsigned int hf_sim_thread(void)
-{
-	return static_cast<unsigned int>(engine->self().id);
-}
-
-uint32_t hf_sim_node_get(void)
-{
-	sim::Thread &self = engine->self();
-
-	for (unsigned int n = 0; n < sim::NODES; n++) {
-		if (self.nodes & 1u << n)
-			continue;
-		self.nodes |= 1u << n;
-		return 1 + static_cast<uint32_t>(self.id) * sim::NODES + n;
+/* Defines a function of sim.h as a call of the running engine. */
+#define SIM(type, name, parameters, call)                                                          \
+	type name parameters                                                                       \
+	{                                                                                          \
+		return engine->call;                                                               \
 	}
-	return 0;
-}
 
-void hf_sim_node_put(uint32_t index)
-{
-	engine->self().nodes &= ~(1u << (index - 1) % sim::NODES);
-}
+SIM(void, hf_sim_store, (volatile void *p, unsigned int size, uint64_t value, int release),
+    store(p, size, value, release != 0))
+SIM(uint64_t, hf_sim_rmw,
+    (volatile void *p, unsigned int size, enum hf_sim_rmw kind, bool release, uint64_t a,
+     uint64_t b, bool *ok),
+    rmw(p, size, kind, release, a, b, ok))
+SIM(void, hf_sim_fence, (void), fence())
+SIM(void, hf_sim_relax, (void), relax())
+SIM(void, hf_sim_prefetch, (const volatile void *p), prefetch(p))
+SIM(uint32_t, hf_sim_monitor, (const volatile void *p, uint32_t old), monitor(p, old))
+SIM(uint32_t, hf_sim_hints, (uint32_t ns), hints(ns))
+SIM(uint32_t, hf_sim_processors, (void), processors())
+SIM(unsigned int, hf_sim_thread, (void), thread_number())
+SIM(uint32_t, hf_sim_node_get, (void), node_get())
+SIM(void, hf_sim_node_put, (uint32_t index), node_put(index))
+SIM(int, hf_sim_park, (const volatile void *word, uint32_t expected, uint64_t deadline),
+    park(word, expected, deadline))
+SIM(uint32_t, hf_sim_unpark, (const volatile void *word, uint32_t n), unpark(word, n))
+SIM(uint64_t, hf_sim_now, (void), now_ns())
+SIM(void, hf_sim_yield, (void), yield())
+SIM(uint32_t, hf_sim_processor, (void), processor_number())
+SIM(void, hf_sim_barrier_all, (void), barrier_all())
+SIM(int32_t *, hf_sim_local, (unsigned int index), local(index))
+SIM(bool, hf_sim_done, (void), done())
+SIM(void, hf_sim_op, (void), operation())
+SIM(void, hf_sim_work, (double ns), work(ns))
+SIM(int64_t, hf_sim_time, (void), thread_time())
+SIM(void, hf_sim_spent, (int64_t lock, int64_t unlock), spent(lock, unlock))
+SIM(void, hf_sim_retries, (uint32_t retries, bool fallback), note_retries(retries, fallback))
 
 void *hf_sim_node(uint32_t index)
 {
 	return sim::memory + (index - 1) * sim::NODE_BYTES;
-}
-
-int hf_sim_park(const volatile void *word, uint32_t expected, uint64_t deadline)
-{
-	return engine->park(word, expected, deadline);
-}
-
-uint32_t hf_sim_unpark(const volatile void *word, uint32_t n)
-{
-	return engine->unpark(word, n);
-}
-
-uint64_t hf_sim_now(void)
-{
-	return engine->now_ns();
-}
-
-void hf_sim_yield(void)
-{
-	engine->yield();
-}
-
-uint32_t hf_sim_processor(void)
-{
-	return engine->processor_number();
-}
-
-void hf_sim_barrier_all(void)
-{
-	engine->barrier_all();
 }
 
 void *hf_sim_table(size_t bytes)
@@ -1608,43 +1563,6 @@ void *hf_sim_table(size_t bytes)
 	if (!sim::shared_table)
 		sim::shared_table = sim::allocate(bytes);
 	return sim::shared_table;
-}
-
-int32_t *hf_sim_local(unsigned int index)
-{
-	return &engine->self().local[index];
-}
-
-bool hf_sim_done(void)
-{
-	return engine->done();
-}
-
-void hf_sim_op(void)
-{
-	engine->operation();
-}
-
-void hf_sim_work(double ns)
-{
-	engine->work(ns);
-}
-
-int64_t hf_sim_time(void)
-{
-	return engine->self().now;
-}
-
-void hf_sim_spent(int64_t lock, int64_t unlock)
-{
-	engine->stats.lock_ps += lock;
-	engine->stats.unlock_ps += unlock;
-}
-
-void hf_sim_retries(uint32_t retries, bool fallback)
-{
-	engine->stats.retries += retries;
-	engine->stats.fallbacks += fallback;
 }
 
 } // extern "C"

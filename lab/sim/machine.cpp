@@ -148,7 +148,7 @@ Machine File::read()
 			fail(name, "is not of the form { value, source, kind }");
 		if (name == "arch") {
 			m.arch = text(name, *table, "value", true);
-			m.arch_source = text(name, *table, "source", true);
+			(void)text(name, *table, "source", true);
 			(void)kind(name, *table);
 			if (m.arch != "x86_64" && m.arch != "aarch64")
 				fail(name, "must be x86_64 or aarch64");

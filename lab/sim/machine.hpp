@@ -71,11 +71,9 @@ struct Parameter {
 
 struct Machine {
 	std::string name, title;
-	std::string arch; /* x86_64 or aarch64: selects the constants of the headers */
-	std::string arch_source;
+	std::string arch;       /* x86_64 or aarch64: selects the constants of the headers */
 	std::string class_name; /* one of classes(), or `unknown`: all are tried */
 	std::string class_source, class_kind, class_fitted_to;
-	bool calibrate = false; /* the transfers are what a benchmark printed: see calibrate() */
 
 	/* The file's values, changed by --set. */
 	std::map<std::string, Parameter> parameters;

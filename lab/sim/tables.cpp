@@ -26,39 +26,39 @@ const std::vector<std::string> &table_names()
 	return list;
 }
 
-static const struct hf_sim_arch &arch_of(const Machine &machine)
+/* The list of loops.c, with the default knobs, and that of mutex_loops.c. */
+static std::vector<const struct hf_sim_arch *> lists_of(const std::string &arch)
 {
-	return machine.arch == "x86_64" ? hf_sim_arch_x86_64 : hf_sim_arch_aarch64;
+	if (arch == "x86_64")
+		return { &hf_sim_arch_x86_64, &hf_sim_mutex_x86_64 };
+	return { &hf_sim_arch_aarch64, &hf_sim_mutex_aarch64 };
 }
 
-static const struct hf_sim_arch &mutex_arch_of(const Machine &machine)
+static const struct hf_sim_variant *find(const std::string &arch, const std::string &table,
+					 const std::string &name)
 {
-	return machine.arch == "x86_64" ? hf_sim_mutex_x86_64 : hf_sim_mutex_aarch64;
+	for (const struct hf_sim_arch *list : lists_of(arch)) {
+		for (size_t i = 0; i < list->count; i++) {
+			if (table == list->variants[i].table && name == list->variants[i].name)
+				return &list->variants[i];
+		}
+	}
+	return nullptr;
 }
 
 std::vector<std::string> default_variants(const std::string &table)
 {
-	std::vector<std::string> list;
+	std::vector<std::string> names;
 
-	for (const struct hf_sim_arch *arch : { &hf_sim_arch_x86_64, &hf_sim_mutex_x86_64 }) {
-		for (size_t i = 0; i < arch->count; i++) {
-			if (table == arch->variants[i].table)
-				list.push_back(arch->variants[i].name);
+	for (const struct hf_sim_arch *list : lists_of("x86_64")) {
+		for (size_t i = 0; i < list->count; i++) {
+			if (table == list->variants[i].table)
+				names.push_back(list->variants[i].name);
 		}
 	}
 	if (table == "lockref")
-		list.insert(list.begin() + 2, { "bounded-15", "bounded wait=none" });
-	return list;
-}
-
-static const struct hf_sim_variant *find(const struct hf_sim_arch &arch, const std::string &table,
-					 const std::string &name)
-{
-	for (size_t i = 0; i < arch.count; i++) {
-		if (table == arch.variants[i].table && name == arch.variants[i].name)
-			return &arch.variants[i];
-	}
-	return nullptr;
+		names.insert(names.begin() + 2, { "bounded-15", "bounded wait=none" });
+	return names;
 }
 
 static uint32_t number(const std::string &variant, const std::string &text)
@@ -79,13 +79,9 @@ static uint32_t number(const std::string &variant, const std::string &text)
 /* True if this variant is the product's own implementation, with its default constants. */
 static bool is_default(const std::string &table, const std::string &variant)
 {
-	for (const struct hf_sim_arch *arch : { &hf_sim_arch_x86_64, &hf_sim_mutex_x86_64 }) {
-		const struct hf_sim_variant *found = find(*arch, table, variant);
+	const struct hf_sim_variant *found = find("x86_64", table, variant);
 
-		if (found)
-			return found->defaults;
-	}
-	return false;
+	return found && found->defaults;
 }
 
 /* wait.h's policies, in their order. */
@@ -102,7 +98,7 @@ static int policy(const std::string &variant, const std::string &name)
 }
 
 /* Sets the knobs that the variant names; returns its name without them. */
-static std::string turn_knobs(const std::string &variant)
+static std::string set_knobs(const std::string &variant)
 {
 	std::istringstream words(variant);
 	std::string name, word;
@@ -160,21 +156,18 @@ static double window_of(const Case &one)
 
 Outcome simulate(const Case &one)
 {
-	const struct hf_sim_arch &arch = arch_of(one.machine);
 	Outcome out = {};
 	Run r;
 
-	hf_sim_knobs = arch.knobs;
+	hf_sim_knobs = lists_of(one.machine.arch).front()->knobs;
 	hf_sim_knobs.late_min_ns = hf_sim_defaults.late_min_ns;
 	hf_sim_knobs.late_max_ns = hf_sim_defaults.late_max_ns;
 	hf_sim_knobs.retries = hf_sim_defaults.retries;
 	hf_sim_knobs.passes = hf_sim_defaults.passes;
 	hf_sim_knobs.patience_ns = hf_sim_defaults.patience_ns;
-	std::string name = turn_knobs(one.variant);
-	const struct hf_sim_variant *variant = find(arch, one.table, name);
+	std::string name = set_knobs(one.variant);
+	const struct hf_sim_variant *variant = find(one.machine.arch, one.table, name);
 
-	if (!variant)
-		variant = find(mutex_arch_of(one.machine), one.table, name);
 	if (!variant)
 		throw std::runtime_error("no variant '" + one.variant + "' in the table " +
 					 one.table);
@@ -210,7 +203,6 @@ Outcome simulate(const Case &one)
 		      static_cast<double>(std::max<uint64_t>(s.swaps - s.failed_swaps, 1));
 	out.fallbacks = static_cast<double>(s.fallbacks) / all / 2; /* a pair is two of them */
 	out.transfers = static_cast<double>(s.transfers) / all;
-	out.far_transfers = static_cast<double>(s.far_transfers) / all;
 	out.longest_wait_ns = result.longest_wait_ns;
 	out.lock_ns = static_cast<double>(s.lock_ps) / 1000 / all;
 	out.unlock_ns = static_cast<double>(s.unlock_ps) / 1000 / all;
@@ -220,40 +212,8 @@ Outcome simulate(const Case &one)
 	out.naps = s.naps;
 	out.operations = static_cast<uint64_t>(n);
 	out.cut = result.cut;
-	out.done = true;
 	return out;
 }
-
-namespace
-{
-
-/* Prints the progress on stderr every ten seconds. */
-class Progress {
-public:
-	explicit Progress(size_t cases) : cases_(cases), begin_(now()), last_(begin_) {}
-	void at(size_t case_number)
-	{
-		if (now() - last_ < 10)
-			return;
-		last_ = now();
-		fprintf(stderr, "hf-lab simulate: %zu of %zu runs, %ld s\n", case_number, cases_,
-			last_ - begin_);
-	}
-
-private:
-	size_t cases_;
-	long begin_, last_;
-
-	static long now()
-	{
-		timespec time;
-
-		clock_gettime(CLOCK_MONOTONIC, &time);
-		return time.tv_sec;
-	}
-};
-
-} // namespace
 
 /*
  * Each process takes the next unclaimed case and writes its outcome to shared memory. Outcomes do
@@ -274,7 +234,17 @@ std::vector<Outcome> simulate_all(const std::vector<Case> &cases, int jobs)
 	Shared *shared = static_cast<Shared *>(memory);
 	Outcome *outcomes = reinterpret_cast<Outcome *>(shared + 1);
 	std::vector<pid_t> children;
-	Progress progress(cases.size());
+	time_t begin = time(nullptr), last = begin;
+	/* Prints the progress on stderr every ten seconds. */
+	auto report = [&](size_t done) {
+		time_t now = time(nullptr);
+
+		if (now - last < 10)
+			return;
+		last = now;
+		fprintf(stderr, "hf-lab simulate: %zu of %zu runs, %ld s\n", done, cases.size(),
+			static_cast<long>(now - begin));
+	};
 	auto work = [&](bool reports) {
 		try {
 			for (;;) {
@@ -284,7 +254,7 @@ std::vector<Outcome> simulate_all(const std::vector<Case> &cases, int jobs)
 					return true;
 				outcomes[i] = simulate(cases[i]);
 				if (reports)
-					progress.at(i + 1);
+					report(i + 1);
 			}
 		} catch (const std::exception &error) {
 			strncpy(shared->error, error.what(), sizeof(shared->error) - 1);
@@ -330,7 +300,7 @@ Machine prepare(const Machine &file, const std::string &class_name, const Settin
 }
 
 /* True if this parameter has no effect on runs with so many threads. */
-static bool is_idle(const std::string &name, const Machine &machine, int most_threads)
+static bool has_no_effect(const std::string &name, const Machine &machine, int most_threads)
 {
 	if (name == "switch_ns")
 		return most_threads <= machine.processors();
@@ -344,7 +314,7 @@ std::vector<Machine> sweep(const Machine &prepared, int most_threads, const Sett
 	std::vector<Machine> list = { prepared };
 
 	for (const auto &[name, parameter] : prepared.parameters) {
-		bool is_set = is_idle(name, prepared, most_threads);
+		bool is_set = has_no_effect(name, prepared, most_threads);
 
 		for (const auto &[set, value] : settings)
 			is_set = is_set || set == name;

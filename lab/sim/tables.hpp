@@ -36,19 +36,17 @@ struct Outcome {
 	double fairness;
 	double retries;   /* failed compare-and-swaps of all words for each one that succeeded */
 	double fallbacks; /* lockref: the share of operations that took the lock */
-	double transfers, far_transfers; /* for each operation */
+	double transfers; /* for each operation */
 	double longest_wait_ns;
 	double lock_ns, unlock_ns; /* of locks: time of each operation */
 	double preemptions, parks; /* for each operation */
 	uint64_t events, naps, operations;
-	bool cut;  /* a limit ended the run */
-	bool done; /* the run was done */
+	bool cut; /* a limit ended the run */
 };
 
 /*
  * Runs a case. Its variant is a name of the table, followed by knobs:
- *   bounded-15  wait=none|hint|backoff|late (all policies)  count=... (between two swaps of a
- *               count)
+ *   bounded-15  wait=none|hint|backoff|late (all policies)  count=... (of a count's retries)
  *   passes=N  patience=N  late-min=N  late-max=N (wait.h's HF_WAIT_LATE)
  *   beside=ticket|mcs (another lock that each pair of a lockref takes twice)
  *   single (only the get of a count's pair: a counter that only grows)

@@ -4,7 +4,7 @@
 /*
  * sim_env - the environment of simulated threads: simulated time, preemption and parking.
  *
- * Slots    thread t has nodes 1 + t * 8 + n, in memory that lines are simulated for.
+ * Slots    thread t has nodes 1 + t * 8 + n, in simulated memory.
  * Parking  comparing the word and going to sleep are one step; waiters are woken first in, first
  *          out.
  */
