@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* archive - see archive.hpp. */
 #include "archive.hpp"
+#include "options.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -9,7 +10,6 @@
 #include <cstring>
 #include <fnmatch.h>
 #include <set>
-#include <stdexcept>
 
 #if HF_LAB_HAVE_ARCHIVE
 #include <nlohmann/json.hpp>
@@ -25,11 +25,6 @@ namespace
 {
 
 using json = nlohmann::json;
-
-[[noreturn]] void fail(const std::string &what)
-{
-	throw std::runtime_error(what);
-}
 
 /* The contents of a file, unpacked if it is compressed by gzip. */
 std::string contents(const std::string &name)
@@ -74,10 +69,7 @@ Row row_of(const json &object)
 	sample.ns_per_op = number_of(object, "ns_per_op");
 	sample.fairness = number_of(object, "fairness");
 	sample.checked = object.at("checked");
-	/*
-	 * ns_per_op leaves starved windows out: so here, where a row has one sample, only a row
-	 * without a time is starved.
-	 */
+	/* The file's ns_per_op leaves starved windows out: a row with a time is not starved. */
 	sample.starved = object.value("starved", false) && !std::isfinite(sample.ns_per_op);
 	if (std::isfinite(number_of(object, "transfer_ns")))
 		sample.transfer_ns = number_of(object, "transfer_ns");
@@ -354,12 +346,12 @@ static const char NOT_BUILT[] =
 
 int compare(const std::string &, const std::string &, const std::string &)
 {
-	throw std::runtime_error(NOT_BUILT);
+	fail(NOT_BUILT);
 }
 
 std::string merge(const std::vector<std::string> &)
 {
-	throw std::runtime_error(NOT_BUILT);
+	fail(NOT_BUILT);
 }
 
 #endif

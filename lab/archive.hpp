@@ -12,8 +12,7 @@ int compare(const std::string &old_name, const std::string &new_name, const std:
 
 /*
  * Merges result files of one program and machine into one: a row that several files have gets the
- * median of theirs, and the aims are computed from the merged rows. Prints the aims; returns the
- * JSON.
+ * median of theirs, and the aims are computed from the merged rows. Prints these; returns the JSON.
  */
 std::string merge(const std::vector<std::string> &names);
 

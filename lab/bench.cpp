@@ -38,7 +38,7 @@ double thread_ns()
 	return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
 }
 
-static std::vector<int> allowed_cpus()
+static std::vector<int> read_cpus()
 {
 	std::vector<int> list;
 	cpu_set_t set;
@@ -56,16 +56,16 @@ static std::vector<int> allowed_cpus()
 }
 
 /* Read once, before any thread is pinned. */
-static const std::vector<int> &the_cpus()
+const std::vector<int> &allowed_cpus()
 {
-	static const std::vector<int> list = allowed_cpus();
+	static const std::vector<int> list = read_cpus();
 
 	return list;
 }
 
 int cpus()
 {
-	return static_cast<int>(the_cpus().size());
+	return static_cast<int>(allowed_cpus().size());
 }
 
 double ns_per_tick()
@@ -175,7 +175,8 @@ void *work(void *argument)
 
 } // namespace
 
-Window run_window(int threads, int window_ms, loop_t loop, const std::vector<void *> &states)
+Window run_window(int threads, int window_ms, loop_t loop, const std::vector<void *> &states,
+		  const std::vector<int> &where)
 {
 	std::vector<Worker> workers(static_cast<size_t>(threads));
 	std::atomic<int> ready(0);
@@ -188,18 +189,13 @@ Window run_window(int threads, int window_ms, loop_t loop, const std::vector<voi
 	for (int i = 0; i < threads; i++) {
 		Worker &w = workers[static_cast<size_t>(i)];
 
-		w = Worker{ {},
-			    i,
-			    the_cpus()[static_cast<size_t>(i) % the_cpus().size()],
-			    loop,
-			    states[static_cast<size_t>(i) % states.size()],
-			    &ready,
-			    &go,
-			    &stop,
-			    0,
-			    0,
-			    0,
-			    false };
+		w.index = i;
+		w.cpu = where[static_cast<size_t>(i) % where.size()];
+		w.loop = loop;
+		w.state = states[static_cast<size_t>(i) % states.size()];
+		w.ready = &ready;
+		w.go = &go;
+		w.stop = &stop;
 		int error = pthread_create(&w.thread, nullptr, work, &w);
 
 		if (error) {
@@ -429,7 +425,7 @@ static std::vector<Sample> run_cell(const Cell &cell)
 	return samples;
 }
 
-static bool wants_another(const std::vector<Sample> &samples)
+static bool needs_repeat(const std::vector<Sample> &samples)
 {
 	return samples.front().disturbed || std::any_of(samples.begin(), samples.end(),
 							[](const Sample &s) { return s.starved; });
@@ -650,7 +646,7 @@ std::vector<Row> measure(Plan *plan, const Settings &settings, const Limit &limi
 
 			cell->longest_ns = std::max(cell->longest_ns, limit.clock() - start);
 			for (int i = 0;
-			     i < REPEATS && wants_another(samples) && !limit.over(cell->longest_ns);
+			     i < REPEATS && needs_repeat(samples) && !limit.over(cell->longest_ns);
 			     i++) {
 				samples = run_cell(*cell);
 				cell->rows.front().repeated++;

@@ -46,7 +46,8 @@ typedef uint64_t (*loop_t)(void *state, int thread, const int *stop);
 
 constexpr int REPEATS = 3;
 
-/* The processors that this process may use. */
+/* The processors that this process may use, and their number. */
+const std::vector<int> &allowed_cpus();
 int cpus();
 
 struct Window {
@@ -58,11 +59,31 @@ struct Window {
 	double fairness() const; /* least over most */
 };
 
-/* Runs `loop` in `threads` threads, thread i on the i-th processor (mod their number). */
-Window run_window(int threads, int window_ms, loop_t loop, const std::vector<void *> &states);
+/* Runs `loop` in `threads` threads. Thread i gets the i-th state and runs on the i-th processor of
+ * `where`, modulo their numbers. */
+Window run_window(int threads, int window_ms, loop_t loop, const std::vector<void *> &states,
+		  const std::vector<int> &where = allowed_cpus());
 
 /* The time in which a cache line moves from one processor to another: two threads pass a flag. */
 double transfer_ns();
+
+/* The state of a loop that does one thing: a size, and the number of wrong results. */
+struct Task {
+	size_t size = 0;
+	uint64_t wrong = 0;
+};
+
+/* Calls the function until *stop, at least once. */
+template <bool (*is_wrong)(Task &)>
+uint64_t looped(void *state, int, const int *stop)
+{
+	Task *task = static_cast<Task *>(state);
+	uint64_t done = 0;
+
+	for (; !done || !__atomic_load_n(stop, __ATOMIC_RELAXED); done++)
+		task->wrong += is_wrong(*task);
+	return done;
+}
 
 /* The result of one run for one row. */
 struct Sample {
@@ -182,13 +203,16 @@ struct Mean {
 	double mean() const; /* NAN if nothing was added */
 };
 
+using Cells = std::vector<Cell>(const Settings &settings);
+/* Computes the aims of a table from its rows without the "again" ones. */
+using Aims = std::vector<Aim>(const std::vector<Row> &rows);
+
 struct Table {
 	const char *name;
 	const char *what;
 	const char *baseline;
-	std::vector<Cell> (*cells)(const Settings &);
-	/* The aims of this table, from its rows without the "again" ones; NULL = none. */
-	std::vector<Aim> (*aims)(const std::vector<Row> &rows);
+	Cells *cells;
+	Aims *aims; /* NULL = none */
 	/* The variant that is measured twice; "" = each row of kind "default". */
 	const char *twice = "";
 };
@@ -196,37 +220,11 @@ struct Table {
 const std::vector<Table> &tables();
 
 /* Each is defined in the file of its table. */
-std::vector<Cell> refcount_cells(const Settings &settings);
-std::vector<Cell> spinlock_cells(const Settings &settings);
-std::vector<Cell> mutex_cells(const Settings &settings);
-std::vector<Cell> cond_cells(const Settings &settings);
-std::vector<Cell> lockref_cells(const Settings &settings);
-std::vector<Cell> holder_cells(const Settings &settings);
-std::vector<Cell> handoff_cells(const Settings &settings);
-std::vector<Cell> clear_cells(const Settings &settings);
-std::vector<Cell> copy_cells(const Settings &settings);
-std::vector<Cell> verbs_cells(const Settings &settings);
-std::vector<Cell> loop_cells(const Settings &settings);
-std::vector<Cell> fault_cells(const Settings &settings);
-std::vector<Cell> guard_cells(const Settings &settings);
-std::vector<Cell> region_cells(const Settings &settings);
-std::vector<Cell> openclose_cells(const Settings &settings);
-std::vector<Cell> sparse_cells(const Settings &settings);
-std::vector<Cell> mount_cells(const Settings &settings);
-std::vector<Cell> readdir_cells(const Settings &settings);
-
-std::vector<Aim> refcount_aims(const std::vector<Row> &rows);
-std::vector<Aim> mutex_aims(const std::vector<Row> &rows);
-std::vector<Aim> cond_aims(const std::vector<Row> &rows);
-std::vector<Aim> lockref_aims(const std::vector<Row> &rows);
-std::vector<Aim> holder_aims(const std::vector<Row> &rows);
-std::vector<Aim> memory_aims(const std::vector<Row> &rows);
-std::vector<Aim> verbs_aims(const std::vector<Row> &rows);
-std::vector<Aim> loop_aims(const std::vector<Row> &rows);
-std::vector<Aim> fault_aims(const std::vector<Row> &rows);
-std::vector<Aim> region_aims(const std::vector<Row> &rows);
-std::vector<Aim> openclose_aims(const std::vector<Row> &rows);
-std::vector<Aim> sparse_aims(const std::vector<Row> &rows);
+Cells refcount_cells, spinlock_cells, mutex_cells, cond_cells, lockref_cells, holder_cells,
+	handoff_cells, clear_cells, copy_cells, verbs_cells, loop_cells, fault_cells, guard_cells,
+	region_cells, openclose_cells, sparse_cells, mount_cells, readdir_cells;
+Aims refcount_aims, mutex_aims, cond_aims, lockref_aims, holder_aims, memory_aims, verbs_aims,
+	loop_aims, fault_aims, region_aims, openclose_aims, sparse_aims;
 
 /* The cells of a table that the user's options select, and their planned time. */
 struct Plan {
@@ -328,6 +326,10 @@ void print_cpu();
 /* This machine, as JSON; whether it is virtual; the commit that this program was built from. */
 std::string machine_json();
 bool is_virtual_machine();
+/* The text after ": " in the first line that begins with @key; the first line. "" if there is
+ * none. */
+std::string first_match(const char *file, const std::string &key);
+std::string first_line(const std::string &file);
 const char *commit();
 
 } // namespace lab

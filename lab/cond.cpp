@@ -48,7 +48,7 @@ struct HfMutex {
 struct HfCond {
 	using Lock = HfMutex;
 	hf_cond_t c = HF_COND_INIT;
-	void wait(Lock &lock, Nothing &) HF_NO_THREAD_SAFETY_ANALYSIS { hf_cond_wait(&c, &lock.m); }
+	void wait(Lock &lock, NoNode &) HF_NO_THREAD_SAFETY_ANALYSIS { hf_cond_wait(&c, &lock.m); }
 	void signal() { hf_cond_signal(&c); }
 	void broadcast() { hf_cond_broadcast(&c); }
 };
@@ -56,7 +56,7 @@ struct HfCond {
 struct PthreadCond {
 	using Lock = PthreadMutex;
 	pthread_cond_t c = PTHREAD_COND_INITIALIZER;
-	void wait(Lock &lock, Nothing &) { pthread_cond_wait(&c, &lock.m); }
+	void wait(Lock &lock, NoNode &) { pthread_cond_wait(&c, &lock.m); }
 	void signal() { pthread_cond_signal(&c); }
 	void broadcast() { pthread_cond_broadcast(&c); }
 };
@@ -64,7 +64,7 @@ struct PthreadCond {
 struct StdCond {
 	using Lock = std::mutex;
 	std::condition_variable c;
-	void wait(Lock &lock, Nothing &)
+	void wait(Lock &lock, NoNode &)
 	{
 		std::unique_lock<std::mutex> held(lock, std::adopt_lock);
 
@@ -79,7 +79,7 @@ struct StdCond {
 struct AbslCond {
 	using Lock = AbslMutex;
 	absl::CondVar c;
-	void wait(Lock &lock, Nothing &) { c.Wait(&lock.m); }
+	void wait(Lock &lock, NoNode &) { c.Wait(&lock.m); }
 	void signal() { c.Signal(); }
 	void broadcast() { c.SignalAll(); }
 };
@@ -89,7 +89,7 @@ struct AbslCond {
 struct NsyncCv {
 	using Lock = NsyncMu;
 	nsync::nsync_cv c = NSYNC_CV_INIT;
-	void wait(Lock &lock, Nothing &) { nsync::nsync_cv_wait(&c, &lock.m); }
+	void wait(Lock &lock, NoNode &) { nsync::nsync_cv_wait(&c, &lock.m); }
 	void signal() { nsync::nsync_cv_signal(&c); }
 	void broadcast() { nsync::nsync_cv_broadcast(&c); }
 };
@@ -135,13 +135,13 @@ constexpr Case CASES[] = {
 	{ "one slot 4+4", What::QUEUE, 8, 1, true },
 };
 
-struct alignas(128) Mine {
+struct alignas(128) PerThread {
 	double cpu_ns = 0, switches = 0;
 };
 
 /* The lock protects all members except `of`. over: the run ends, so no thread may wait any more. */
 template <class C>
-struct alignas(128) Room {
+struct alignas(128) Shared {
 	typename C::Lock lock;
 	C called, answered; /* a queue: not empty, not full */
 	bool over = false, wrong = false;
@@ -153,9 +153,9 @@ struct alignas(128) Room {
 	int threads;
 	uint64_t places;
 	bool broadcasts;
-	std::vector<Mine> of;
+	std::vector<PerThread> of;
 
-	explicit Room(const Case &one)
+	explicit Shared(const Case &one)
 		: threads(one.threads), places(one.places), broadcasts(one.broadcasts),
 		  of(static_cast<size_t>(one.threads))
 	{
@@ -164,7 +164,7 @@ struct alignas(128) Room {
 
 template <class C>
 struct Loops {
-	using State = Room<C>;
+	using State = Shared<C>;
 	using Node = typename NodeOf<typename C::Lock>::type;
 
 	static bool stopped(const int *stop) { return __atomic_load_n(stop, __ATOMIC_RELAXED); }
@@ -177,76 +177,79 @@ struct Loops {
 		s->answered.broadcast();
 	}
 
-	static uint64_t ping_pong(State *s, int thread, const int *stop)
+	/* Does @step under the lock until it returns false; it counts its operations in @ops. */
+	template <class Step>
+	static uint64_t repeat(State *s, Step step)
 	{
-		uint64_t me = static_cast<uint64_t>(thread), ops = 0;
+		uint64_t ops = 0;
 
-		for (bool go_on = true; go_on;) {
+		for (bool running = true; running;) {
 			Node node;
 
 			take(&s->lock, node);
-			while (s->last == me && !s->over)
-				s->called.wait(s->lock, node);
-			go_on = !s->over;
-			if (stopped(stop)) {
-				end(s);
-			} else if (go_on) {
-				s->wrong |= s->done % 2 != me;
-				s->last = me;
-				s->done++;
-				ops++;
-				s->called.signal();
-			}
+			running = step(node, &ops);
 			release(&s->lock, node);
 		}
 		return ops;
+	}
+
+	static uint64_t ping_pong(State *s, int thread, const int *stop)
+	{
+		uint64_t me = static_cast<uint64_t>(thread);
+
+		return repeat(s, [=](Node &node, uint64_t *ops) {
+			while (s->last == me && !s->over)
+				s->called.wait(s->lock, node);
+			bool running = !s->over;
+
+			if (stopped(stop)) {
+				end(s);
+			} else if (running) {
+				s->wrong |= s->done % 2 != me;
+				s->last = me;
+				s->done++;
+				++*ops;
+				s->called.signal();
+			}
+			return running;
+		});
 	}
 
 	static uint64_t call(State *s, const int *stop)
 	{
-		uint64_t waiters = static_cast<uint64_t>(s->threads) - 1, ops = 0;
+		uint64_t waiters = static_cast<uint64_t>(s->threads) - 1;
 
-		for (bool go_on = true; go_on;) {
-			Node node;
-
-			take(&s->lock, node);
-			go_on = !stopped(stop);
-			if (go_on) {
-				s->arrived = 0;
-				s->round++;
-				s->called.broadcast();
-				while (s->arrived < waiters)
-					s->answered.wait(s->lock, node);
-				s->done++;
-				ops++;
-			} else {
+		return repeat(s, [=](Node &node, uint64_t *ops) {
+			if (stopped(stop)) {
 				end(s);
+				return false;
 			}
-			release(&s->lock, node);
-		}
-		return ops;
+			s->arrived = 0;
+			s->round++;
+			s->called.broadcast();
+			while (s->arrived < waiters)
+				s->answered.wait(s->lock, node);
+			s->done++;
+			++*ops;
+			return true;
+		});
 	}
 
 	static uint64_t answer(State *s)
 	{
-		uint64_t waiters = static_cast<uint64_t>(s->threads) - 1, ops = 0;
+		uint64_t waiters = static_cast<uint64_t>(s->threads) - 1;
 
-		for (bool go_on = true; go_on;) {
-			Node node;
-
-			take(&s->lock, node);
-			while (s->round == ops && !s->over)
+		return repeat(s, [=](Node &node, uint64_t *ops) {
+			while (s->round == *ops && !s->over)
 				s->called.wait(s->lock, node);
-			go_on = s->round != ops;
-			if (go_on) {
-				ops++;
-				s->wrong |= s->round != ops;
-				if (++s->arrived == waiters)
-					s->answered.signal();
-			}
-			release(&s->lock, node);
-		}
-		return ops;
+			if (s->round == *ops)
+				return false;
+			++*ops;
+			s->wrong |= s->round != *ops;
+			if (++s->arrived == waiters)
+				s->answered.signal();
+			return true;
+		});
 	}
 
 	/* Wakes one waiter, or in `one slot` all of them. */
@@ -260,56 +263,44 @@ struct Loops {
 
 	static uint64_t produce(State *s, const int *stop)
 	{
-		uint64_t ops = 0;
-
-		for (bool go_on = true; go_on;) {
-			Node node;
-
-			take(&s->lock, node);
+		return repeat(s, [=](Node &node, uint64_t *ops) {
 			while (s->put - s->done == s->places && !s->over)
 				s->answered.wait(s->lock, node);
-			go_on = !s->over;
+			bool running = !s->over;
+
 			if (stopped(stop)) {
 				end(s);
-			} else if (go_on) {
+			} else if (running) {
 				s->items[s->put % PLACES] = s->put;
 				s->put++;
-				ops++;
+				++*ops;
 				notify(s, &s->called);
 			}
-			release(&s->lock, node);
-		}
-		return ops;
+			return running;
+		});
 	}
 
 	/* Empties the queue before it returns. */
 	static uint64_t consume(State *s)
 	{
-		uint64_t ops = 0;
-
-		for (bool go_on = true; go_on;) {
-			Node node;
-
-			take(&s->lock, node);
+		return repeat(s, [=](Node &node, uint64_t *ops) {
 			while (s->put == s->done && !s->over)
 				s->called.wait(s->lock, node);
-			go_on = s->put != s->done;
-			if (go_on) {
-				s->wrong |= s->items[s->done % PLACES] != s->done;
-				s->done++;
-				ops++;
-				notify(s, &s->answered);
-			}
-			release(&s->lock, node);
-		}
-		return ops;
+			if (s->put == s->done)
+				return false;
+			s->wrong |= s->items[s->done % PLACES] != s->done;
+			s->done++;
+			++*ops;
+			notify(s, &s->answered);
+			return true;
+		});
 	}
 
 	template <What what>
 	static uint64_t loop(void *state, int thread, const int *stop)
 	{
 		State *s = static_cast<State *>(state);
-		Mine *mine = &s->of[static_cast<size_t>(thread)];
+		PerThread *mine = &s->of[static_cast<size_t>(thread)];
 		rusage before, after;
 		double used = thread_ns();
 		uint64_t ops;
@@ -330,39 +321,39 @@ struct Loops {
 
 /* Compares what each thread did with the counts that the lock protects. */
 template <class C>
-bool right(const Room<C> &room, What what, const Window &window)
+bool right(const Shared<C> &shared, What what, const Window &window)
 {
 	uint64_t half = 0;
 
-	if (room.wrong)
+	if (shared.wrong)
 		return false;
 	if (what == What::PING_PONG)
-		return window.total() == room.done;
+		return window.total() == shared.done;
 	if (what == What::BROADCAST)
 		return std::all_of(window.ops.begin(), window.ops.end(),
-				   [&](uint64_t ops) { return ops == room.done; });
+				   [&](uint64_t ops) { return ops == shared.done; });
 	for (size_t i = 0; i < window.ops.size() / 2; i++)
 		half += window.ops[i];
-	return half == room.put && room.put == room.done && window.total() == 2 * room.done;
+	return half == shared.put && shared.put == shared.done && window.total() == 2 * shared.done;
 }
 
 template <class C>
 std::vector<Sample> run(const Case &one, int window_ms)
 {
-	std::unique_ptr<Room<C>> room(new Room<C>(one));
+	std::unique_ptr<Shared<C>> shared(new Shared<C>(one));
 	loop_t loop = one.what == What::PING_PONG   ? Loops<C>::template loop<What::PING_PONG>
 		      : one.what == What::BROADCAST ? Loops<C>::template loop<What::BROADCAST>
 						    : Loops<C>::template loop<What::QUEUE>;
-	Window window = run_window(one.threads, window_ms, loop, { room.get() });
-	Sample sample = sample_of(window, right(*room, one.what, window));
-	double done = static_cast<double>(room->done), cpu = 0, switches = 0;
+	Window window = run_window(one.threads, window_ms, loop, { shared.get() });
+	Sample sample = sample_of(window, right(*shared, one.what, window));
+	double done = static_cast<double>(shared->done), cpu = 0, switches = 0;
 
-	for (const Mine &mine : room->of) {
+	for (const PerThread &mine : shared->of) {
 		cpu += mine.cpu_ns;
 		switches += mine.switches;
 	}
 	sample.ns_per_op = window.wall_ns / done;
-	sample.starved = room->done == 0;
+	sample.starved = shared->done == 0;
 	sample.more["cpu_ns"] = cpu / done;
 	sample.more["switches_per_op"] = switches / done;
 	return { sample };
@@ -401,16 +392,14 @@ std::vector<Cell> cond_cells(const Settings &)
 
 	for (const Case &one : CASES) {
 		for (const Variant &variant : VARIANTS) {
-			Cell cell;
 			Row row("cond", variant.name, variant.kind, one.name, one.threads);
 
 			if (*variant.version)
 				row.labels["version"] = variant.version;
-			cell.rows = { row };
-			cell.run = [&variant, &one](int ms) { return variant.run(one, ms); };
-			cell.window_ms = 50;
-			cell.rounds = 5;
-			cells.push_back(cell);
+			cells.push_back({ { row },
+					  [&variant, &one](int ms) { return variant.run(one, ms); },
+					  50,
+					  5 });
 		}
 	}
 	return cells;

@@ -66,17 +66,14 @@ std::vector<Cell> handoff_cells(const Settings &settings)
 			for (bool mcs : { false, true }) {
 				loop_t loop = mcs ? loops->mcs : loops->ticket;
 				std::string name = mcs ? "mcs" : "ticket";
-				Cell cell;
 				Row row("handoff", name + " wait=" + loops->wait, "sweep",
 					"contended", threads);
 
 				row.labels["base_variant"] = name;
 				row.labels["wait"] = loops->wait;
-				cell.rows = { row };
-				cell.run = [loop, threads](int ms) {
-					return run(loop, threads, ms);
-				};
-				cells.push_back(cell);
+				cells.push_back({ { row }, [loop, threads](int ms) {
+							 return run(loop, threads, ms);
+						 } });
 			}
 		}
 	}

@@ -103,14 +103,14 @@ const lab_lockref_loops *const kinds[] = {
 
 /* ---- one run --------------------------------------------------------------------------------- */
 
-struct alignas(128) Mine {
+struct alignas(128) PerThread {
 	double cpu_ns;
 };
 
 struct State {
 	lab_lockref hot;
 	const lab_lockref_loops *kind;
-	std::vector<Mine> threads;
+	std::vector<PerThread> threads;
 	double hold_ns = 0; /* all holds together */
 	uint64_t holds = 0;
 };
@@ -202,17 +202,16 @@ std::vector<Cell> holder_cells(const Settings &settings)
 	}
 	for (int threads : counts) {
 		for (const lab_lockref_loops *kind : kinds) {
-			Cell cell;
 			Row row("holder", kind->name, kind->kind, "get+put", threads);
 
 			/* lockref.h as it is in user space. */
 			if (row.variant == "bounded, parks")
 				row.kind = "default";
-			cell.rows = { row };
-			cell.run = [kind, threads](int ms) { return run(*kind, threads, ms); };
-			cell.window_ms = 60;
-			cell.rounds = 5;
-			cells.push_back(cell);
+			cells.push_back(
+				{ { row },
+				  [kind, threads](int ms) { return run(*kind, threads, ms); },
+				  60,
+				  5 });
 		}
 	}
 	return cells;

@@ -87,7 +87,6 @@ std::vector<Cell> lockref_cells(const Settings &settings)
 	for (int threads : counts) {
 		for (const Variant &variant : variants) {
 			const lab_lockref_loops &loops = *variant.timed;
-			Cell cell;
 			Row row("lockref", loops.name, loops.kind, "get+put", threads);
 
 			if (row.kind == "default")
@@ -96,19 +95,16 @@ std::vector<Cell> lockref_cells(const Settings &settings)
 				row.labels["base_variant"] = loops.base;
 			if (loops.wait)
 				row.labels["wait"] = loops.wait;
-			cell.rows = { row };
-			if (threads == 1) {
-				/* Many short runs show differences of a few per cent. */
-				cell.window_ms = 5;
-				cell.rounds = 51;
-			} else if (threads > cpus()) {
-				cell.rounds = 7;
-				cell.window_ms = 40;
-			}
-			cell.run = [&variant, threads](int ms) {
-				return run(variant, threads, ms);
-			};
-			cells.push_back(cell);
+			/* Alone, many short runs show differences of a few per cent. */
+			cells.push_back(
+				{ { row },
+				  [&variant, threads](int ms) { return run(variant, threads, ms); },
+				  threads == 1       ? 5
+				  : threads > cpus() ? 40
+						     : 20,
+				  threads == 1       ? 51
+				  : threads > cpus() ? 7
+						     : 15 });
 		}
 	}
 	return cells;

@@ -5,9 +5,8 @@
  *
  *   LAB_SYMBOL, LAB_NAME, LAB_KIND   the symbol that is defined, the row's name and kind
  *   LAB_OPERATIONS                   prefix of get and put_or_lock: hf_lockref, ...
- *   LAB_LOCKREF                      prefix of the type and of the other operations: hf_lockref,
- *                                    ...
- *   LAB_PAIRS_A_LOOK                 pairs between two loads of the stop flag
+ *   LAB_LOCKREF                      prefix of the type and of the other operations
+ *   LAB_PAIRS_PER_CHECK              pairs between two loads of the stop flag
  *   LAB_COUNTED                      1 = count failed swaps
  *   HF_LOCKREF_RETRIES, HF_LOCKREF_LOCK_HEADER, LAB_COUNT_SWAP (sweep_arch.h)
  *
@@ -64,14 +63,14 @@ static uint64_t pairs(void *state, int thread, const int *stop)
 	(void)thread;
 #endif
 	while (!__atomic_load_n(stop, __ATOMIC_RELAXED)) {
-		for (int i = 0; i < LAB_PAIRS_A_LOOK; i++) {
+		for (int i = 0; i < LAB_PAIRS_PER_CHECK; i++) {
 			COUNT(get)(ref);
 			if (!COUNT(put_or_lock)(ref)) {
 				unlock(ref);
 				failed = 1;
 			}
 		}
-		n += LAB_PAIRS_A_LOOK;
+		n += LAB_PAIRS_PER_CHECK;
 		if (n % LAB_LOCKREF_BATCH == 0)
 			COUNT(get)(ref);
 	}

@@ -18,9 +18,8 @@ enum { LAB_LOCKREF_BATCH = 64 }; /* pairs for each reference that is left behind
 /* One object for all threads, in its own cache line. */
 struct lab_lockref {
 	char ref[64] __attribute__((aligned(128))); /* large enough for a peer's object */
-	struct lab_lockref_counts
-		*counts; /* one for each thread; only the counting loops write them */
-	int failed;      /* a put found the last reference */
+	struct lab_lockref_counts *counts; /* one for each thread, for the loops that count */
+	int failed;                        /* a put found the last reference */
 };
 
 struct lab_lockref_counts {

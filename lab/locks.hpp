@@ -49,11 +49,11 @@ namespace lab
 {
 
 /* The node of a lock whose holder keeps no state. */
-struct Nothing {};
+struct NoNode {};
 
 template <class L, class = void>
 struct NodeOf {
-	using type = Nothing;
+	using type = NoNode;
 };
 template <class L>
 struct NodeOf<L, std::void_t<typename L::node>> {
@@ -63,7 +63,7 @@ struct NodeOf<L, std::void_t<typename L::node>> {
 template <class L>
 void take(L *lock, typename NodeOf<L>::type &node) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	if constexpr (std::is_same_v<typename NodeOf<L>::type, Nothing>)
+	if constexpr (std::is_same_v<typename NodeOf<L>::type, NoNode>)
 		(void)node, lock->lock();
 	else
 		lock->lock(node);
@@ -72,7 +72,7 @@ void take(L *lock, typename NodeOf<L>::type &node) HF_NO_THREAD_SAFETY_ANALYSIS
 template <class L>
 void release(L *lock, typename NodeOf<L>::type &node) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	if constexpr (std::is_same_v<typename NodeOf<L>::type, Nothing>)
+	if constexpr (std::is_same_v<typename NodeOf<L>::type, NoNode>)
 		(void)node, lock->unlock();
 	else
 		lock->unlock(node);

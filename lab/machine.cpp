@@ -33,7 +33,7 @@ static const struct {
 	{ "mops", HF_DETAIL_CPU_MOPS, "memory copy and set instructions" },
 };
 
-static std::string first_match(const char *file, const std::string &key)
+std::string first_match(const char *file, const std::string &key)
 {
 	std::ifstream in(file);
 	std::string line;
@@ -47,7 +47,7 @@ static std::string first_match(const char *file, const std::string &key)
 	return "";
 }
 
-static std::string first_line(const char *file)
+std::string first_line(const std::string &file)
 {
 	std::ifstream in(file);
 	std::string line;

@@ -5,16 +5,17 @@
 #include <cmath>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <fstream>
-#include <pthread.h>
-#include <stdexcept>
+#include <functional>
+#include <map>
 #include <string>
 #include <sys/stat.h>
 
 #include "archive.hpp"
+#include "locks.hpp"
+#include "options.hpp"
 #if HF_LAB_HAVE_SIM
 #include "command.hpp"
 #endif
@@ -74,44 +75,37 @@ const std::vector<Table> &tables()
 	return list;
 }
 
+#ifndef HF_LAB_HAVE_PASSTHROUGH
+#define HF_LAB_HAVE_PASSTHROUGH 1 /* without the table mount it is not missed */
+#endif
+
 std::vector<Missing> missing_peers()
 {
+	static const struct {
+		bool have;
+		const char *peer, *package;
+	} all[] = {
+		{ HF_LAB_HAVE_CK, "ConcurrencyKit's fas, ticket and mcs", "libck-dev" },
+		{ HF_LAB_HAVE_TBB, "oneTBB's spin_mutex and queuing_mutex", "libtbb-dev" },
+		{ HF_LAB_HAVE_ABSL, "absl::Mutex", "libabsl-dev" },
+		{ HF_LAB_HAVE_ADAPTIVE, "the adaptive kind of pthread_mutex", "only glibc has it" },
+		{ HF_LAB_HAVE_NSYNC, "nsync's mutex and condition variable", "libnsync-dev" },
+		{ HF_LAB_HAVE_RUST,
+		  "Rust's std::sync::Mutex, parking_lot, and their condition variables",
+		  "cargo and librust-parking-lot-dev" },
+		{ HF_LAB_HAVE_GLIB, "GLib's atomic reference count", "libglib2.0-dev" },
+		{ HF_LAB_HAVE_TMPFS, "the tables openclose, sparse and readdir", "liburcu-dev" },
+		{ HF_LAB_HAVE_SIM, "hf-lab simulate",
+		  "libboost-context-dev, libtomlplusplus-dev, nlohmann-json3-dev" },
+		{ HF_LAB_HAVE_MOUNT, "the table mount", "libfuse3-dev" },
+		{ HF_LAB_HAVE_PASSTHROUGH, "libfuse's passthrough_ll", "libfuse3-dev" },
+	};
 	std::vector<Missing> list;
 
-#if !HF_LAB_HAVE_CK
-	list.push_back({ "ConcurrencyKit's fas, ticket and mcs", "libck-dev" });
-#endif
-#if !HF_LAB_HAVE_TBB
-	list.push_back({ "oneTBB's spin_mutex and queuing_mutex", "libtbb-dev" });
-#endif
-#if !HF_LAB_HAVE_ABSL
-	list.push_back({ "absl::Mutex", "libabsl-dev" });
-#endif
-#ifndef PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP
-	list.push_back({ "the adaptive kind of pthread_mutex", "only glibc has it" });
-#endif
-#if !HF_LAB_HAVE_NSYNC
-	list.push_back({ "nsync's mutex and condition variable", "libnsync-dev" });
-#endif
-#if !HF_LAB_HAVE_RUST
-	list.push_back({ "Rust's std::sync::Mutex, parking_lot, and their condition variables",
-			 "cargo and librust-parking-lot-dev" });
-#endif
-#if !HF_LAB_HAVE_GLIB
-	list.push_back({ "GLib's atomic reference count", "libglib2.0-dev" });
-#endif
-#if !HF_LAB_HAVE_TMPFS
-	list.push_back({ "the tables openclose, sparse and readdir", "liburcu-dev" });
-#endif
-#if !HF_LAB_HAVE_SIM
-	list.push_back({ "hf-lab simulate",
-			 "libboost-context-dev, libtomlplusplus-dev, nlohmann-json3-dev" });
-#endif
-#if !HF_LAB_HAVE_MOUNT
-	list.push_back({ "the table mount", "libfuse3-dev" });
-#elif !HF_LAB_HAVE_PASSTHROUGH
-	list.push_back({ "libfuse's passthrough_ll", "libfuse3-dev" });
-#endif
+	for (const auto &one : all) {
+		if (!one.have)
+			list.push_back({ one.peer, one.package });
+	}
 	return list;
 }
 
@@ -146,40 +140,6 @@ static const char usage[] =
 Exit status: 0 = done; 1 = a count was wrong, in the rows that are named; 2 = error;
 130 = ended by ^C, with the results so far.
 )";
-
-[[noreturn]] static void fail(const std::string &what)
-{
-	throw std::runtime_error(what);
-}
-
-static int integer(const std::string &option, const std::string &text, int least, int most)
-{
-	char *end;
-
-	errno = 0;
-	long value = strtol(text.c_str(), &end, 10);
-
-	if (text.empty() || *end || errno || value < least || value > most) {
-		fail(option + " takes a whole number from " + std::to_string(least) + " to " +
-		     std::to_string(most) + ", not '" + text + "'");
-	}
-	return static_cast<int>(value);
-}
-
-static std::vector<int> integers(const std::string &option, const std::string &text)
-{
-	std::vector<int> list;
-	size_t at = 0;
-
-	for (;;) {
-		size_t comma = text.find(',', at);
-
-		list.push_back(integer(option, text.substr(at, comma - at), 1, 1024));
-		if (comma == std::string::npos)
-			return list;
-		at = comma + 1;
-	}
-}
 
 static std::string table_names()
 {
@@ -273,116 +233,10 @@ private:
 	}
 };
 
-static void set_option(const std::string &option, const std::string &value, Settings *settings,
-		       std::string *json)
+/* Measures the tables, prints and writes what was measured; returns the exit status. */
+static int measure_tables(const std::vector<const Table *> &chosen, const Settings &settings,
+			  const std::string &json)
 {
-	if (option == "--threads")
-		settings->threads = integers(option, value);
-	else if (option == "--window-ms")
-		settings->window_ms = integer(option, value, 1, 10000);
-	else if (option == "--rounds")
-		settings->rounds = integer(option, value, 1, 1000);
-	else if (option == "--seed")
-		settings->seed = static_cast<unsigned int>(integer(option, value, 0, 1 << 30));
-	else if (option == "--seconds")
-		settings->seconds = integer(option, value, 1, 1000000);
-	else if (option == "--only")
-		settings->only = value;
-	else
-		*json = value;
-}
-
-static bool is_option(const std::string &word)
-{
-	for (const char *option : { "--threads", "--window-ms", "--rounds", "--only", "--seed",
-				    "--seconds", "--json" }) {
-		if (word == option)
-			return true;
-	}
-	return false;
-}
-
-static int run(const std::vector<std::string> &words)
-{
-	std::vector<const Table *> chosen;
-	Settings settings;
-	std::string json;
-
-	if (words.empty()) {
-		fputs(usage, stderr);
-		return 2;
-	}
-	for (const char *alone : { "--help", "-h", "help", "--version", "list", "--list", "cpu" }) {
-		if (words[0] == alone && words.size() > 1)
-			fail(words[0] + " takes no arguments");
-	}
-	if (words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
-		fputs(usage, stdout);
-		return 0;
-	}
-	if (words[0] == "--version") {
-		printf("hf-lab %s, commit %s\n", HF_LAB_VERSION, commit());
-		return 0;
-	}
-	if (words[0] == "list" || words[0] == "--list") {
-		list_tables();
-		return 0;
-	}
-	if (words[0] == "cpu") {
-		print_cpu();
-		return 0;
-	}
-	if (words[0] == "simulate" || words[0] == "classify") {
-#if HF_LAB_HAVE_SIM
-		std::vector<std::string> rest(words.begin() + 1, words.end());
-
-		return words[0] == "simulate" ? sim::simulate_command(rest)
-					      : sim::classify_command(rest);
-#else
-		fail(words[0] + ": hf-lab was built without it, because libboost-context-dev, "
-				"libtomlplusplus-dev or nlohmann-json3-dev was missing");
-#endif
-	}
-	bool comparing = words[0] == "compare", merging = words[0] == "merge";
-	std::vector<std::string> files;
-
-	for (size_t i = comparing || merging; i < words.size(); i++) {
-		size_t equals = words[i].find('=');
-		std::string option = words[i].substr(0, equals);
-
-		if (option[0] != '-') {
-			if (comparing || merging)
-				files.push_back(words[i]);
-			else
-				choose(&chosen, words[i]);
-			continue;
-		}
-		if (!is_option(option) || (comparing && option != "--only") ||
-		    (merging && option != "--json"))
-			fail("no option '" + option + "'; see hf-lab --help");
-		if (equals == std::string::npos && i + 1 == words.size())
-			fail(option + " needs a value");
-		set_option(option,
-			   equals == std::string::npos ? words[++i] : words[i].substr(equals + 1),
-			   &settings, &json);
-	}
-	if (comparing) {
-		if (files.size() != 2)
-			fail("compare takes two files, the old one and the new one");
-		return compare(files[0], files[1], settings.only);
-	}
-	if (merging) {
-		if (files.empty() || json.empty())
-			fail("merge takes files, and --json FILE for the merged results");
-		/* Read the inputs before the output is opened: it may be one of them. */
-		std::string text = merge(files);
-
-		Output(json).finish(text);
-		return 0;
-	}
-	if (chosen.empty())
-		fail("which table? There are: " + table_names() + ", all");
-
 	std::vector<Plan> plans;
 	double ms = 0;
 
@@ -397,7 +251,6 @@ static int run(const std::vector<std::string> &words)
 	Output output(json);
 	std::vector<Row> rows;
 	std::vector<Aim> aims;
-
 	std::vector<std::string> cut;
 
 	catch_interrupt();
@@ -412,11 +265,12 @@ static int run(const std::vector<std::string> &words)
 			behind_ms -= one.ms;
 			std::vector<Row> more =
 				measure(&one, settings, limit.before(behind_ms), &progress);
-			std::vector<Aim> its_aims = more.empty() ? std::vector<Aim>()
-								 : aims_of(*one.table, more);
 
+			if (!more.empty()) {
+				for (Aim &aim : aims_of(*one.table, more))
+					aims.push_back(std::move(aim));
+			}
 			rows.insert(rows.end(), more.begin(), more.end());
-			aims.insert(aims.end(), its_aims.begin(), its_aims.end());
 			if (!one.cut.empty())
 				cut.push_back(one.cut);
 			output.keep(to_json(rows, aims, this_run(rows, settings, cut)));
@@ -434,6 +288,94 @@ static int run(const std::vector<std::string> &words)
 	int status = report_failures(rows);
 
 	return was_interrupted() ? 128 + SIGINT : status;
+}
+
+static int run(const std::vector<std::string> &words)
+{
+	auto help = [] { fputs(usage, stdout); };
+	const std::map<std::string, std::function<void()>> alone = {
+		{ "--help", help },
+		{ "-h", help },
+		{ "help", help },
+		{ "--version", [] { printf("hf-lab %s, commit %s\n", HF_LAB_VERSION, commit()); } },
+		{ "list", list_tables },
+		{ "--list", list_tables },
+		{ "cpu", print_cpu },
+	};
+
+	if (words.empty()) {
+		fputs(usage, stderr);
+		return 2;
+	}
+	const std::string &command = words[0];
+	const std::vector<std::string> rest(words.begin() + 1, words.end());
+
+	if (alone.count(command)) {
+		if (!rest.empty())
+			fail(command + " takes no arguments");
+		alone.at(command)();
+		return 0;
+	}
+	if (command == "simulate" || command == "classify") {
+#if HF_LAB_HAVE_SIM
+		return command == "simulate" ? sim::simulate_command(rest)
+					     : sim::classify_command(rest);
+#else
+		fail(command + ": hf-lab was built without it, because libboost-context-dev, "
+			       "libtomlplusplus-dev or nlohmann-json3-dev was missing");
+#endif
+	}
+	Settings settings;
+	std::string json;
+	using text = const std::string &;
+	const Options only = { { "--only", [&](text, text v) { settings.only = v; } } };
+	const Options to_file = { { "--json", [&](text, text v) { json = v; } } };
+	Options options = {
+		{ "--threads",
+		  [&](text o, text v) {
+			  settings.threads.clear();
+			  for (const std::string &one : split(v))
+				  settings.threads.push_back(to_integer(o, one, 1, 1024));
+		  } },
+		{ "--window-ms",
+		  [&](text o, text v) { settings.window_ms = to_integer(o, v, 1, 10000); } },
+		{ "--rounds",
+		  [&](text o, text v) { settings.rounds = to_integer(o, v, 1, 1000); } },
+		{ "--seed",
+		  [&](text o, text v) {
+			  settings.seed = static_cast<unsigned int>(to_integer(o, v, 0, 1 << 30));
+		  } },
+		{ "--seconds",
+		  [&](text o, text v) { settings.seconds = to_integer(o, v, 1, 1000000); } },
+	};
+
+	if (command == "compare") {
+		std::vector<std::string> files = parse(rest, only, "hf-lab --help");
+
+		if (files.size() != 2)
+			fail("compare takes two files, the old one and the new one");
+		return compare(files[0], files[1], settings.only);
+	}
+	if (command == "merge") {
+		std::vector<std::string> files = parse(rest, to_file, "hf-lab --help");
+
+		if (files.empty() || json.empty())
+			fail("merge takes files, and --json FILE for the merged results");
+		/* Read the inputs before the output is opened: it may be one of them. */
+		std::string merged = merge(files);
+
+		Output(json).finish(merged);
+		return 0;
+	}
+	std::vector<const Table *> chosen;
+
+	options.insert(only.begin(), only.end());
+	options.insert(to_file.begin(), to_file.end());
+	for (const std::string &name : parse(words, options, "hf-lab --help"))
+		choose(&chosen, name);
+	if (chosen.empty())
+		fail("which table? There are: " + table_names() + ", all");
+	return measure_tables(chosen, settings, json);
 }
 
 int main(int argc, char **argv)

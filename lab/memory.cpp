@@ -222,24 +222,23 @@ std::vector<Cell> memory_cells(bool copies)
 				continue;
 			for (size_t i = 0; i < ways.size(); i++) {
 				Operation o = ways[i];
-				Cell cell;
 
 				o.size = size;
 				o.offset = kind == 1 ? 1 : 0;
 				o.cold = cold;
 				o.read = read;
 				o.result = copies ? 3 : 0;
-				cell.rows = { Row(
-					copies ? "copy" : "clear", names[i],
+				Row row(copies ? "copy" : "clear", names[i],
 					i == 0   ? "peer"
 					: i == 1 ? "default"
 						 : "ours",
 					size_name(size) + (kind == 1 ? " misaligned" : "") +
-						(cold ? " cold" : "") + (read ? " read" : "")) };
-				cell.window_ms = size >= MiB ? 6 : 1;
-				cell.rounds = size >= MiB ? 7 : 15;
-				cell.run = [o](int ms) { return run_memory(o, ms); };
-				cells.push_back(cell);
+						(cold ? " cold" : "") + (read ? " read" : ""));
+
+				cells.push_back({ { row },
+						  [o](int ms) { return run_memory(o, ms); },
+						  size >= MiB ? 6 : 1,
+						  size >= MiB ? 7 : 15 });
 			}
 		}
 	}
@@ -272,24 +271,6 @@ char *edge()
 	}();
 
 	return at;
-}
-
-/* The state of one thread's loop, and its number of wrong results. */
-struct Task {
-	size_t size = 0;
-	int pipe[2] = { -1, -1 };
-	uint64_t wrong = 0;
-};
-
-template <bool (*is_wrong)(Task &)>
-uint64_t repeat(void *state, int, const int *stop)
-{
-	Task *task = static_cast<Task *>(state);
-	uint64_t done = 0;
-
-	for (; !done || !__atomic_load_n(stop, __ATOMIC_RELAXED); done++)
-		task->wrong += is_wrong(*task);
-	return done;
 }
 
 #ifdef HF_ARCH_FAULTING_LOAD
@@ -344,6 +325,7 @@ std::vector<Sample> run_fault(loop_t loop, bool bare, int ms)
 /* ---- guard ---------------------------------------------------------------------------------- */
 
 sigjmp_buf mark;
+int ends[2]; /* of the pipe */
 
 bool guard_memcpy(Task &task)
 {
@@ -369,7 +351,7 @@ uint64_t guard_safe_blocked(void *state, int thread, const int *stop)
 	sigemptyset(&blocked);
 	sigaddset(&blocked, SIGSEGV);
 	static_cast<Task *>(state)->wrong += pthread_sigmask(SIG_BLOCK, &blocked, nullptr) != 0;
-	return repeat<guard_safe>(state, thread, stop);
+	return looped<guard_safe>(state, thread, stop);
 }
 
 bool guard_setjmp(Task &task)
@@ -390,8 +372,8 @@ bool guard_pipe(Task &task)
 {
 	ssize_t size = static_cast<ssize_t>(task.size);
 
-	return write(task.pipe[1], areas().from, task.size) != size ||
-	       read(task.pipe[0], areas().to, task.size) != size;
+	return write(ends[1], areas().from, task.size) != size ||
+	       read(ends[0], areas().to, task.size) != size;
 }
 
 std::vector<Sample> run_guard(loop_t loop, size_t size, int ms)
@@ -399,13 +381,13 @@ std::vector<Sample> run_guard(loop_t loop, size_t size, int ms)
 	Task task;
 
 	task.size = size;
-	task.wrong = pipe(task.pipe) != 0;
+	task.wrong = pipe(ends) != 0;
 	memset(areas().from, 3, size);
 	memset(areas().to, 1, size);
 	Window window = run_window(1, ms, loop, { &task });
 
-	close(task.pipe[0]);
-	close(task.pipe[1]);
+	close(ends[0]);
+	close(ends[1]);
 	return { sample_of(window,
 			   task.wrong == 0 && memcmp(areas().to, areas().from, size) == 0) };
 }
@@ -413,13 +395,7 @@ std::vector<Sample> run_guard(loop_t loop, size_t size, int ms)
 Cell simple_cell(const char *table, const char *variant, const char *kind, const std::string &name,
 		 std::function<std::vector<Sample>(int)> run)
 {
-	Cell cell;
-
-	cell.rows = { Row(table, variant, kind, name) };
-	cell.window_ms = 3;
-	cell.rounds = 31;
-	cell.run = std::move(run);
-	return cell;
+	return { { Row(table, variant, kind, name) }, std::move(run), 3, 31 };
 }
 
 } // namespace
@@ -467,12 +443,12 @@ std::vector<Cell> fault_cells(const Settings &)
 		bool bare;
 	} ways[] = {
 #ifdef HF_ARCH_FAULTING_LOAD
-		{ "bare SIGSEGV", "peer", repeat<bare_delivery>, true },
+		{ "bare SIGSEGV", "peer", looped<bare_delivery>, true },
 #endif
-		{ "load", "ours", repeat<faulting_load>, false },
-		{ "copy, aligned", "ours", repeat<faulting_range<0, false>>, false },
-		{ "copy, misaligned", "ours", repeat<faulting_range<1, false>>, false },
-		{ "clear, misaligned", "ours", repeat<faulting_range<1, true>>, false },
+		{ "load", "ours", looped<faulting_load>, false },
+		{ "copy, aligned", "ours", looped<faulting_range<0, false>>, false },
+		{ "copy, misaligned", "ours", looped<faulting_range<1, false>>, false },
+		{ "clear, misaligned", "ours", looped<faulting_range<1, true>>, false },
 	};
 	std::vector<Cell> cells;
 
@@ -492,13 +468,13 @@ std::vector<Cell> guard_cells(const Settings &)
 		const char *name, *kind;
 		loop_t loop;
 	} ways[] = {
-		{ "memcpy", "peer", repeat<guard_memcpy> },
-		{ "copy_nofault", "default", repeat<guard_nofault> },
-		{ "copy_safe", "ours", repeat<guard_safe> },
+		{ "memcpy", "peer", looped<guard_memcpy> },
+		{ "copy_nofault", "default", looped<guard_nofault> },
+		{ "copy_safe", "ours", looped<guard_safe> },
 		{ "copy_safe, SIGSEGV blocked", "ours", guard_safe_blocked },
-		{ "sigsetjmp + memcpy", "peer", repeat<guard_setjmp> },
-		{ "process_vm_readv", "peer", repeat<guard_readv> },
-		{ "pipe", "peer", repeat<guard_pipe> },
+		{ "sigsetjmp + memcpy", "peer", looped<guard_setjmp> },
+		{ "process_vm_readv", "peer", looped<guard_readv> },
+		{ "pipe", "peer", looped<guard_pipe> },
 	};
 	std::vector<Cell> cells;
 

@@ -37,6 +37,7 @@
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -97,7 +98,7 @@ constexpr Section SECTIONS[] = {
 };
 
 /* A lock and the counter that it protects, in their own cache line. */
-struct alignas(128) Room {
+struct alignas(128) Guarded {
 	char lock[48];
 	uint64_t counter;
 };
@@ -147,7 +148,7 @@ double thread_switches()
 }
 
 struct State {
-	Room room;
+	Guarded guarded;
 	alignas(128) std::atomic<unsigned int> slice{ 0 }; /* the current one */
 	uint64_t steps, between; /* steps of work in a critical section, and between two */
 	std::unique_ptr<Thread[]> threads;
@@ -157,19 +158,19 @@ struct State {
 		: steps(steps_of(section.ns)), between(steps_of(section.between_ns)),
 		  threads(new Thread[static_cast<size_t>(n)])
 	{
-		room.counter = 0;
+		guarded.counter = 0;
 	}
 };
 
 /* The loops of a lock. They read the stop flag after each operation: one may take milliseconds. */
 template <class L>
 struct Loops {
-	static L *lock_of(State *s) { return reinterpret_cast<L *>(s->room.lock); }
+	static L *lock_of(State *s) { return reinterpret_cast<L *>(s->guarded.lock); }
 
 	static void init(State *s)
 	{
-		static_assert(sizeof(L) <= sizeof(s->room.lock), "the lock has room");
-		new (s->room.lock) L;
+		static_assert(sizeof(L) <= sizeof(s->guarded.lock), "the lock has room");
+		new (s->guarded.lock) L;
 	}
 	static void end(State *s) { lock_of(s)->~L(); }
 
@@ -181,7 +182,7 @@ struct Loops {
 
 		take(lock, node);
 		work(steps);
-		s->room.counter++;
+		s->guarded.counter++;
 		__asm__ volatile("" ::: "memory"); /* the increment stays in memory */
 		release(lock, node);
 	}
@@ -236,7 +237,7 @@ struct Loops {
 			uint64_t after = hf_lab_timestamp();
 
 			work(steps);
-			s->room.counter++;
+			s->guarded.counter++;
 			__asm__ volatile("" ::: "memory");
 			release(lock, node);
 			/* Another processor's counter may be a little behind. */
@@ -428,7 +429,7 @@ std::vector<Sample> run_lock(const Lock &lock, const Section &section, int threa
 			cpu += state.threads[static_cast<size_t>(t)].cpu_ns;
 			switches += state.threads[static_cast<size_t>(t)].switches;
 		}
-		sample = sample_of(window, state.room.counter == window.total());
+		sample = sample_of(window, state.guarded.counter == window.total());
 		sample.more["cpu_ns"] = cpu / total;
 		sample.more["switches_per_op"] = switches / total;
 		sample.more["fairness_100ms"] = slices_fairness(state, threads, window.fairness());
@@ -440,7 +441,7 @@ std::vector<Sample> run_lock(const Lock &lock, const Section &section, int threa
 		Window window = run_window(threads, ms, lock.waits, state.pointers);
 
 		lock.end(&state);
-		sample.checked &= state.room.counter == window.total();
+		sample.checked &= state.guarded.counter == window.total();
 		sample.starved |= window.total() == 0;
 		add_waits(&sample, state, window);
 	}
@@ -474,7 +475,6 @@ std::vector<Cell> mutex_cells(const Settings &settings)
 			if (threads == 1 && section.ns > 0)
 				continue;
 			for (const Lock &lock : locks()) {
-				Cell cell;
 				Row row("mutex", lock.name, lock.kind, case_of(threads, section),
 					threads);
 
@@ -482,14 +482,14 @@ std::vector<Cell> mutex_cells(const Settings &settings)
 										    : "spins";
 				if (*lock.version)
 					row.labels["version"] = lock.version;
-				cell.rows = { row };
-				cell.run = [&lock, &section, threads](int ms) {
+				auto run_once = [&lock, &section, threads](int ms) {
 					return run_lock(lock, section, threads, ms);
 				};
 				/* Alone, many short runs show differences of a few per cent. */
-				cell.window_ms = threads == 1 ? 8 : 250;
-				cell.rounds = threads == 1 ? 31 : 3;
-				cells.push_back(cell);
+				cells.push_back({ { row },
+						  run_once,
+						  threads == 1 ? 8 : 250,
+						  threads == 1 ? 31 : 3 });
 			}
 		}
 	}
@@ -503,7 +503,7 @@ namespace
 struct Group {
 	const Row *ours = nullptr, *pthread = nullptr, *spin = nullptr, *parking_lot = nullptr;
 	const Row *best = nullptr, *best_that_parks = nullptr; /* of the peers */
-	std::string missing;                                   /* peers that park */
+	std::string missing = ""; /* which peers that park are missing */
 
 	double gap() const { return ours ? ours->gap : NAN; }
 	double gap_in(const char *field) const { return ours ? ours->gap_in(field) : NAN; }
@@ -516,31 +516,24 @@ bool faster(const Row &row, const Row *than)
 
 Group group_of(const std::vector<Row> &rows, const std::string &case_name, int threads)
 {
-	Group group;
+	auto named = [&](const char *variant) { return find(rows, variant, case_name, threads); };
+	Group group = { named(OURS), named("peer:pthread_mutex"), named("peer:pthread_spin"),
+			named("peer:parking_lot") };
 
 	for (const Row &row : rows) {
-		if (row.threads != threads || row.case_name != case_name)
-			continue;
-		if (row.variant == OURS)
-			group.ours = &row;
-		if (row.variant == "peer:pthread_mutex")
-			group.pthread = &row;
-		if (row.variant == "peer:pthread_spin")
-			group.spin = &row;
-		if (row.variant == "peer:parking_lot")
-			group.parking_lot = &row;
-		if (row.kind != "peer" || !valid(&row))
+		if (row.threads != threads || row.case_name != case_name || row.kind != "peer" ||
+		    !valid(&row))
 			continue;
 		if (faster(row, group.best))
 			group.best = &row;
 		if (row.labels.at("waiter") == "parks" && faster(row, group.best_that_parks))
 			group.best_that_parks = &row;
 	}
-	for (const char *name :
-	     { "pthread_adaptive", "nsync_mu", "parking_lot", "rust_std_mutex" }) {
-		if (!valid(find(rows, std::string("peer:") + name, case_name, threads)))
-			group.missing +=
-				std::string(group.missing.empty() ? "without " : ", ") + name;
+	for (const char *name : { "peer:pthread_adaptive", "peer:nsync_mu", "peer:parking_lot",
+				  "peer:rust_std_mutex" }) {
+		if (!valid(named(name)))
+			group.missing += (group.missing.empty() ? "without " : ", ") +
+					 std::string(name).substr(strlen("peer:"));
 	}
 	return group;
 }
@@ -555,7 +548,7 @@ double ratio(const Row *row, const Row *other, const char *field)
 
 /* The aim, with a detail that names the peer, and says if it was missed by no more than the gap
  * between two measurements of ours. */
-Aim noted(Aim aim, double gap, const std::string &peer, const std::string &missing = "")
+Aim with_details(Aim aim, double gap, const std::string &peer, const std::string &missing = "")
 {
 	double miss = std::max(aim.value / aim.aim, aim.aim / aim.value) - 1;
 
@@ -591,10 +584,12 @@ std::vector<Aim> mutex_aims(const std::vector<Row> &rows)
 			if (!group.ours && !group.best)
 				continue;
 			if (threads == 1) {
-				aims.push_back(noted(at_most(1, name, "time, of pthread_spin's",
+				aims.push_back(
+					with_details(at_most(1, name, "time, of pthread_spin's",
 							     times(group.ours, group.spin)),
 						     group.gap(), ""));
-				aims.push_back(noted(at_most(0.65, name, "time, of pthread_mutex's",
+				aims.push_back(
+					with_details(at_most(0.65, name, "time, of pthread_mutex's",
 							     times(group.ours, group.pthread)),
 						     group.gap(), ""));
 				aims.push_back(figure(name, "throughput, of the best peer",
@@ -602,23 +597,24 @@ std::vector<Aim> mutex_aims(const std::vector<Row> &rows)
 						      name_of(group.best)));
 				continue;
 			}
+			aims.push_back(with_details(
+				at_least(1, name, "throughput, of the best peer that parks",
+					 1 / times(group.ours, group.best_that_parks)),
+				group.gap(), name_of(group.best_that_parks), group.missing));
 			aims.push_back(
-				noted(at_least(1, name, "throughput, of the best peer that parks",
-					       1 / times(group.ours, group.best_that_parks)),
-				      group.gap(), name_of(group.best_that_parks), group.missing));
-			aims.push_back(noted(at_least(0.9, name, "throughput, of the best peer",
+				with_details(at_least(0.9, name, "throughput, of the best peer",
 						      1 / times(group.ours, group.best)),
 					     group.gap(), name_of(group.best)));
-			aims.push_back(noted(at_least(0.8, name, "fairness over 100 ms",
-						      valid(group.ours)
-							      ? group.ours->more("fairness_100ms")
-							      : NAN),
-					     group.gap_in("fairness_100ms"), ""));
-			aims.push_back(noted(
+			aims.push_back(with_details(
+				at_least(0.8, name, "fairness over 100 ms",
+					 valid(group.ours) ? group.ours->more("fairness_100ms")
+							   : NAN),
+				group.gap_in("fairness_100ms"), ""));
+			aims.push_back(with_details(
 				at_most(1, name, "longest wait of a thread, of pthread_mutex's",
 					ratio(group.ours, group.pthread, "wait_max_ns")),
 				group.gap_in("wait_max_ns"), ""));
-			aims.push_back(noted(
+			aims.push_back(with_details(
 				at_most(1, name, "context switches, of parking_lot's",
 					ratio(group.ours, group.parking_lot, "switches_per_op")),
 				group.gap_in("switches_per_op"), ""));

@@ -190,7 +190,6 @@ std::vector<Cell> refcount_cells(const Settings &settings)
 		for (const Variant &variant : variants) {
 			for (bool not_zero : { false, true }) {
 				loop_t loop = not_zero ? variant.inc_not_zero : variant.inc;
-				Cell cell;
 				Row row("refcount", variant.name, variant.kind,
 					not_zero ? "inc_not_zero+put" : "inc+dec_and_test",
 					threads);
@@ -199,14 +198,11 @@ std::vector<Cell> refcount_cells(const Settings &settings)
 					continue;
 				if (variant.is)
 					row.labels["is"] = variant.is;
-				cell.rows = { row };
-				/* Many short runs show differences of a few per cent. */
-				cell.window_ms = 5;
-				cell.rounds = 101;
-				cell.run = [&variant, loop, threads](int ms) {
+				auto run_once = [&variant, loop, threads](int ms) {
 					return run(variant, loop, threads, ms);
 				};
-				cells.push_back(cell);
+				/* Many short runs show differences of a few per cent. */
+				cells.push_back({ { row }, run_once, 5, 101 });
 			}
 		}
 	}

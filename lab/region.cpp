@@ -53,23 +53,6 @@ const Lost &lost()
 	return file;
 }
 
-/* The state of one thread's loop, and its number of wrong results. */
-struct Task {
-	size_t len;
-	uint64_t wrong = 0;
-};
-
-template <bool (*is_wrong)(Task &)>
-uint64_t repeat(void *state, int, const int *stop)
-{
-	Task *task = static_cast<Task *>(state);
-	uint64_t done = 0;
-
-	for (; !done || !__atomic_load_n(stop, __ATOMIC_RELAXED); done++)
-		task->wrong += is_wrong(*task);
-	return done;
-}
-
 /* ---- begin + end ----------------------------------------------------------------------------- */
 
 void replace_one_page(int, siginfo_t *info, void *)
@@ -102,8 +85,8 @@ bool begin_end(Task &task)
 {
 	hf_region_t region;
 
-	return hf_region_begin(&region, lost().at, task.len) ||
-	       hf_region_end(&region, nullptr) != task.len;
+	return hf_region_begin(&region, lost().at, task.size) ||
+	       hf_region_end(&region, nullptr) != task.size;
 }
 
 bool begin_end_file(Task &task)
@@ -111,7 +94,7 @@ bool begin_end_file(Task &task)
 	hf_region_t region;
 
 	/* The file is empty, so no byte of the region is good. */
-	return hf_region_begin_file(&region, lost().at, task.len, PROT_READ | PROT_WRITE,
+	return hf_region_begin_file(&region, lost().at, task.size, PROT_READ | PROT_WRITE,
 				    MAP_SHARED, lost().file, 0) ||
 	       hf_region_end(&region, nullptr) != 0;
 }
@@ -120,8 +103,8 @@ bool begin_end_process(Task &task)
 {
 	hf_region_t region;
 
-	return hf_region_begin_process(&region, lost().at, task.len) ||
-	       hf_region_end(&region, nullptr) != task.len;
+	return hf_region_begin_process(&region, lost().at, task.size) ||
+	       hf_region_end(&region, nullptr) != task.size;
 }
 
 void nothing(void *)
@@ -130,7 +113,7 @@ void nothing(void *)
 
 bool call(Task &task)
 {
-	return hf_region_call(lost().at, task.len, nothing, nullptr, nullptr) != 0;
+	return hf_region_call(lost().at, task.size, nothing, nullptr, nullptr) != 0;
 }
 
 /* ---- a lost page ----------------------------------------------------------------------------- */
@@ -153,17 +136,17 @@ bool loss_own_handler(Task &task)
 	memset(&action, 0, sizeof(action));
 	action.sa_sigaction = replace_one_page;
 	action.sa_flags = SA_SIGINFO;
-	wrong = sigaction(SIGBUS, &action, &before) || read_pages(task.len);
-	lost().map_again(task.len);
+	wrong = sigaction(SIGBUS, &action, &before) || read_pages(task.size);
+	lost().map_again(task.size);
 	return sigaction(SIGBUS, &before, nullptr) || wrong;
 }
 
 bool loss_region(Task &task)
 {
 	hf_region_t region;
-	bool wrong = hf_region_begin_file(&region, lost().at, task.len, PROT_READ | PROT_WRITE,
+	bool wrong = hf_region_begin_file(&region, lost().at, task.size, PROT_READ | PROT_WRITE,
 					  MAP_SHARED, lost().file, 0) ||
-		     read_pages(task.len);
+		     read_pages(task.size);
 
 	return hf_region_end(&region, nullptr) != 0 || wrong;
 }
@@ -175,7 +158,7 @@ void read_first(void *)
 
 bool loss_call(Task &task)
 {
-	return hf_region_call(lost().at, task.len, read_first, nullptr, nullptr) != -HF_EFAULT;
+	return hf_region_call(lost().at, task.size, read_first, nullptr, nullptr) != -HF_EFAULT;
 }
 
 /* ---- cells ----------------------------------------------------------------------------------- */
@@ -205,7 +188,7 @@ std::vector<Sample> run_region(loop_t loop, size_t len, int open, int ms)
 
 	outer.loop = loop;
 	outer.task = Task();
-	outer.task.len = len;
+	outer.task.size = len;
 	outer.open = open;
 	Window window = run_window(1, ms, Outer::run, { &outer });
 
@@ -223,35 +206,35 @@ std::vector<Cell> region_cells(const Settings &)
 		size_t len;
 		int open;
 	} all[] = {
-		{ "own handler", "peer", repeat<own_handler>, "begin + end", 4096, 0 },
-		{ "sigsetjmp", "peer", repeat<jump_mark>, "begin + end", 4096, 0 },
-		{ "region", "default", repeat<begin_end>, "begin + end", 4096, 0 },
-		{ "region, file", "ours", repeat<begin_end_file>, "begin + end", 4096, 0 },
-		{ "region, process", "ours", repeat<begin_end_process>, "begin + end", 4096, 0 },
-		{ "call", "ours", repeat<call>, "begin + end", 4096, 0 },
-		{ "own handler", "peer", repeat<own_handler>, "begin + end, 63 open", 4096, OPEN },
-		{ "region", "default", repeat<begin_end>, "begin + end, 63 open", 4096, OPEN },
-		{ "own handler", "peer", repeat<loss_own_handler>, "a lost page", 1, 0 },
-		{ "region", "default", repeat<loss_region>, "a lost page", 1, 0 },
-		{ "call", "ours", repeat<loss_call>, "a lost page", 1, 0 },
-		{ "own handler", "peer", repeat<loss_own_handler>, "a lost page, 63 open", 1,
+		{ "own handler", "peer", looped<own_handler>, "begin + end", 4096, 0 },
+		{ "sigsetjmp", "peer", looped<jump_mark>, "begin + end", 4096, 0 },
+		{ "region", "default", looped<begin_end>, "begin + end", 4096, 0 },
+		{ "region, file", "ours", looped<begin_end_file>, "begin + end", 4096, 0 },
+		{ "region, process", "ours", looped<begin_end_process>, "begin + end", 4096, 0 },
+		{ "call", "ours", looped<call>, "begin + end", 4096, 0 },
+		{ "own handler", "peer", looped<own_handler>, "begin + end, 63 open", 4096, OPEN },
+		{ "region", "default", looped<begin_end>, "begin + end, 63 open", 4096, OPEN },
+		{ "own handler", "peer", looped<loss_own_handler>, "a lost page", 1, 0 },
+		{ "region", "default", looped<loss_region>, "a lost page", 1, 0 },
+		{ "call", "ours", looped<loss_call>, "a lost page", 1, 0 },
+		{ "own handler", "peer", looped<loss_own_handler>, "a lost page, 63 open", 1,
 		  OPEN },
-		{ "region", "default", repeat<loss_region>, "a lost page, 63 open", 1, OPEN },
-		{ "own handler", "peer", repeat<loss_own_handler>, "16 MiB lost", LARGE, 0 },
-		{ "region", "default", repeat<loss_region>, "16 MiB lost", LARGE, 0 },
+		{ "region", "default", looped<loss_region>, "a lost page, 63 open", 1, OPEN },
+		{ "own handler", "peer", looped<loss_own_handler>, "16 MiB lost", LARGE, 0 },
+		{ "region", "default", looped<loss_region>, "16 MiB lost", LARGE, 0 },
 	};
 	std::vector<Cell> cells;
 
 	if (hf_nofault_install())
 		return cells;
 	for (const auto &one : all) {
-		Cell cell;
+		bool large = one.len == LARGE;
 
-		cell.rows = { Row("region", one.variant, one.kind, one.name) };
-		cell.window_ms = one.len == LARGE ? 20 : 3;
-		cell.rounds = one.len == LARGE ? 9 : 31;
-		cell.run = [one](int ms) { return run_region(one.loop, one.len, one.open, ms); };
-		cells.push_back(cell);
+		cells.push_back(
+			{ { Row("region", one.variant, one.kind, one.name) },
+			  [one](int ms) { return run_region(one.loop, one.len, one.open, ms); },
+			  large ? 20 : 3,
+			  large ? 9 : 31 });
 	}
 	return cells;
 }

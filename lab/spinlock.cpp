@@ -328,33 +328,25 @@ Row row_of(const Lock &lock, const std::string &case_name, int threads)
 void add_cells(std::vector<Cell> *cells, const Lock &lock, const std::string &name, int threads,
 	       bool shared, bool oversubscribed)
 {
-	Cell total;
-
-	total.rows = { row_of(lock, name + " total", threads) };
-	total.run = [&lock, threads, shared](int ms) {
-		return run_total(lock, threads, shared, ms);
-	};
-	if (oversubscribed) {
-		total.window_ms = 60;
-		total.rounds = 5;
-	} else if (threads == 1) {
-		/* Many short runs show differences of a few per cent. */
-		total.window_ms = 5;
-		total.rounds = 51;
-	}
-	cells->push_back(total);
+	/* Alone, many short runs show differences of a few per cent. */
+	cells->push_back(
+		{ { row_of(lock, name + " total", threads) },
+		  [&lock, threads, shared](int ms) { return run_total(lock, threads, shared, ms); },
+		  oversubscribed ? 60
+		  : threads == 1 ? 5
+				 : 20,
+		  oversubscribed ? 5
+		  : threads == 1 ? 51
+				 : 15 });
 	if (oversubscribed || lock.kind == "sweep" || ns_per_tick() == 0)
 		return;
 
-	Cell split;
-
-	split.rows = { row_of(lock, name + " lock", threads),
-		       row_of(lock, name + " unlock", threads) };
-	split.run = [&lock, threads, shared](int ms) {
-		return run_split(lock, threads, shared, ms);
-	};
-	split.rounds = 7;
-	cells->push_back(split);
+	cells->push_back(
+		{ { row_of(lock, name + " lock", threads),
+		    row_of(lock, name + " unlock", threads) },
+		  [&lock, threads, shared](int ms) { return run_split(lock, threads, shared, ms); },
+		  20,
+		  7 });
 }
 
 } // namespace

@@ -125,10 +125,7 @@ bool once(const Operation &o, char *to, char *from)
 
 		for (size_t i = 0; i < count; i++)
 			a[i] = { to + 2 * RANGE * i, RANGE };
-		__asm__ volatile(""
-				 :
-				 : "r"(a)
-				 : "memory"); /* the list is in memory for both ways */
+		__asm__ volatile("" : : "r"(a) : "memory"); /* both ways read the list */
 		if (How == Way::Inline)
 			return hf_copy_iovec_nofault(a, count, &b, 1, nullptr) != 0;
 		for (size_t i = 0; i < count; i++)
@@ -211,13 +208,11 @@ void add_cells(std::vector<Cell> *cells, const char *operation, const std::strin
 	Operation o;
 	auto add = [&](const char *variant, const char *kind, loop_t loop) {
 		Operation mine = o;
-		Cell cell;
 
-		cell.rows = { Row("verbs", variant, kind, std::string(operation) + name) };
-		cell.window_ms = 1;
-		cell.rounds = 15;
-		cell.run = [=](int ms) { return run_operation(What, loop, mine, ms); };
-		cells->push_back(cell);
+		cells->push_back({ { Row("verbs", variant, kind, std::string(operation) + name) },
+				   [=](int ms) { return run_operation(What, loop, mine, ms); },
+				   1,
+				   15 });
 	};
 
 	o.size = size;

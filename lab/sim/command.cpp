@@ -5,13 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <functional>
 #include <map>
-#include <stdexcept>
 #include <unistd.h>
 
 #include "json.hpp"
+#include "options.hpp"
 #include "tables.hpp"
 
 namespace sim
@@ -61,45 +59,10 @@ static const char usage[] =
 Exit status: 0 = done; 1 = a figure is outside of its tolerance; 2 = error.
 )";
 
-[[noreturn]] static void fail(const std::string &what)
-{
-	throw std::runtime_error(what);
-}
-
-static std::vector<std::string> split(const std::string &text)
-{
-	std::vector<std::string> list;
-	size_t at = 0;
-
-	for (;;) {
-		size_t comma = text.find(',', at);
-
-		list.push_back(text.substr(at, comma - at));
-		if (comma == std::string::npos)
-			return list;
-		at = comma + 1;
-	}
-}
-
-static double number(const std::string &option, const std::string &text, double least, double most)
-{
-	char *end;
-	double value = strtod(text.c_str(), &end);
-
-	if (text.empty() || *end || !(value >= least) || !(value <= most))
-		fail(option + " takes a number from " + std::to_string(static_cast<long>(least)) +
-		     " to " + std::to_string(static_cast<long>(most)) + ", not '" + text + "'");
-	return value;
-}
-
-static int integer(const std::string &option, const std::string &text, int least, int most)
-{
-	double value = number(option, text, least, most);
-
-	if (value != std::floor(value))
-		fail(option + " takes whole numbers, not '" + text + "'");
-	return static_cast<int>(value);
-}
+using lab::fail;
+using lab::split;
+using lab::to_integer;
+using lab::to_number;
 
 /* "1.2", or "1.2..3.4" if low and high differ. */
 static std::string range_text(const Range &r, const char *format)
@@ -164,7 +127,8 @@ static std::string least_to_most(const std::vector<double> &values)
 }
 
 /* The row of this variant that equals @row in everything else. */
-static const Row &like(const std::vector<Row> &rows, const Row &row, const std::string &variant)
+static const Row &matching_row(const std::vector<Row> &rows, const Row &row,
+			       const std::string &variant)
 {
 	for (const Row &other : rows) {
 		if (other.variant == variant && other.threads == row.threads &&
@@ -237,7 +201,7 @@ static void print_against(const std::vector<Row> &rows, const std::string &base,
 					    row.between_ns != one.between_ns ||
 					    (by_class && row.class_name != one.class_name))
 						continue;
-					const Row &other = like(rows, row, base);
+					const Row &other = matching_row(rows, row, base);
 					bool counts = std::isfinite(row.ns_per_op.middle);
 
 					cell_cut = cell_cut || row.cut ||
@@ -297,10 +261,10 @@ static std::vector<int> thread_list(const std::string &option, const std::string
 
 	for (const std::string &one : split(text)) {
 		size_t dots = one.find("..");
-		int first = integer(option, one.substr(0, dots), 1, 1024);
+		int first = to_integer(option, one.substr(0, dots), 1, 1024);
 		int last = dots == std::string::npos
 				   ? first
-				   : integer(option, one.substr(dots + 2), first, 1024);
+				   : to_integer(option, one.substr(dots + 2), first, 1024);
 
 		for (int t = first; t < last; t *= 2)
 			list.push_back(t);
@@ -314,7 +278,7 @@ static std::vector<double> times(const std::string &option, const std::string &t
 	std::vector<double> list;
 
 	for (const std::string &one : split(text))
-		list.push_back(number(option, one, 0, 1e9));
+		list.push_back(to_number(option, one, 0, 1e9));
 	return list;
 }
 
@@ -324,12 +288,14 @@ int simulate_command(const std::vector<std::string> &words)
 	std::string machine, json, alone, against;
 	bool by_class = false, no_sweep = false, validates = false, no_naps = false;
 	uint64_t seed = 1;
+	bool help = false;
 	using text = const std::string &;
-	const std::map<std::string, bool *> switches = { { "--validate", &validates },
-							 { "--no-sweep", &no_sweep },
-							 { "--no-naps", &no_naps },
-							 { "--by-class", &by_class } };
-	const std::map<std::string, std::function<void(text, text)>> options = {
+	const std::map<std::string, bool *> switches = {
+		{ "--validate", &validates }, { "--no-sweep", &no_sweep },
+		{ "--no-naps", &no_naps },    { "--by-class", &by_class },
+		{ "--help", &help },          { "-h", &help }
+	};
+	const lab::Options options = {
 		{ "--machine", [&](text, text v) { machine = v; } },
 		{ "--table", [&](text, text v) { plan.table = v; } },
 		{ "--threads", [&](text o, text v) { plan.threads = thread_list(o, v); } },
@@ -342,19 +308,19 @@ int simulate_command(const std::vector<std::string> &words)
 		  } },
 		{ "--class", [&](text, text v) { plan.class_names = split(v); } },
 		{ "--variants", [&](text, text v) { plan.variants = split(v); } },
-		{ "--seeds", [&](text o, text v) { plan.seeds = integer(o, v, 1, 100); } },
+		{ "--seeds", [&](text o, text v) { plan.seeds = to_integer(o, v, 1, 100); } },
 		{ "--seed",
 		  [&](text o, text v) {
-			  seed = static_cast<uint64_t>(integer(o, v, 0, 1 << 30));
+			  seed = static_cast<uint64_t>(to_integer(o, v, 0, 1 << 30));
 		  } },
 		{ "--window-us",
-		  [&](text o, text v) { plan.window_ns = 1000 * number(o, v, 1, 1e9); } },
-		{ "--limit-s", [&](text o, text v) { plan.limit_s = number(o, v, 0, 1e6); } },
+		  [&](text o, text v) { plan.window_ns = 1000 * to_number(o, v, 1, 1e9); } },
+		{ "--limit-s", [&](text o, text v) { plan.limit_s = to_number(o, v, 0, 1e6); } },
 		{ "--limit-events",
 		  [&](text o, text v) {
-			  plan.event_limit = static_cast<uint64_t>(number(o, v, 1, 1e15));
+			  plan.event_limit = static_cast<uint64_t>(to_number(o, v, 1, 1e15));
 		  } },
-		{ "--jobs", [&](text o, text v) { plan.jobs = integer(o, v, 1, 64); } },
+		{ "--jobs", [&](text o, text v) { plan.jobs = to_integer(o, v, 1, 64); } },
 		{ "--json", [&](text, text v) { json = v; } },
 		{ "--against", [&](text, text v) { against = v; } },
 		{ "--one-run", [&](text, text v) { alone = v; } },
@@ -364,8 +330,9 @@ int simulate_command(const std::vector<std::string> &words)
 
 			  if (equals == std::string::npos)
 				  fail("--set takes NAME=VALUE, not '" + v + "'");
-			  plan.settings.push_back({ v.substr(0, equals),
-						    number(o, v.substr(equals + 1), -1e12, 1e12) });
+			  plan.settings.push_back(
+				  { v.substr(0, equals),
+				    to_number(o, v.substr(equals + 1), -1e12, 1e12) });
 		  } },
 	};
 
@@ -373,25 +340,12 @@ int simulate_command(const std::vector<std::string> &words)
 	plan.threads = { 1, 2, 8, 28, 64 };
 	plan.work = { 0 };
 	plan.jobs = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
-	for (size_t i = 0; i < words.size(); i++) {
-		size_t equals = words[i].find('=');
-		std::string option = words[i].substr(0, equals);
-
-		if (option == "--help" || option == "-h") {
-			fputs(usage, stdout);
-			return 0;
-		}
-		if (switches.count(option)) {
-			*switches.at(option) = true;
-			continue;
-		}
-		if (!options.count(option))
-			fail("no option '" + option + "'; see hf-lab simulate --help");
-		if (equals == std::string::npos && i + 1 == words.size())
-			fail(option + " needs a value; see hf-lab simulate --help");
-		options.at(option)(option, equals == std::string::npos
-						   ? words[++i]
-						   : words[i].substr(equals + 1));
+	for (const std::string &word :
+	     lab::parse(words, options, "hf-lab simulate --help", switches))
+		fail("no option '" + word + "'; see hf-lab simulate --help");
+	if (help) {
+		fputs(usage, stdout);
+		return 0;
 	}
 	plan.sweep = !no_sweep;
 	if (validates)

@@ -352,8 +352,7 @@ private:
 		}
 	}
 
-	/* Fitted: class and hold_cycles to the adds by 2 threads, home_ns to the ticket lock's
-	 * growth. */
+	/* Fitted: class, hold_cycles (adds by 2 threads), home_ns (the ticket lock's growth). */
 	void graviton2()
 	{
 		Machine m =
@@ -511,8 +510,7 @@ std::vector<Figure> figures(int jobs, bool sweeps)
 	std::vector<Case> cases;
 	std::vector<Figure> done;
 
-	/* The first machine has its file's values, each other one a different value of a
-	 * parameter. */
+	/* First the machine file's values, then each other value of a parameter. */
 	for (Spec &spec : list.specs) {
 		std::vector<Machine> machines = { spec.cases[0].machine };
 

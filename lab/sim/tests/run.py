@@ -340,23 +340,14 @@ class Published(unittest.TestCase):
 class Committed(unittest.TestCase):
     """The generated files in the repository are up to date."""
 
-    def run_script(self, name, *words):
-        done = subprocess.run([sys.executable, "-B", SIM / name, *words], capture_output=True, text=True, check=False,
-                              timeout=600)
-        print(done.stdout)
-        return done
-
-    def test_tables_of_design_pages(self):
-        done = self.run_script("pages.py", "--hf-lab", LAB, "--check")
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-
-    def test_ranges(self):
-        done = self.run_script("ranges.py", "--hf-lab", LAB, "--check")
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-
-    def test_measured_rows(self):
-        done = self.run_script("measured.py")
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+    def test_generated_files(self):
+        for name, words in (("pages.py", ["--hf-lab", LAB, "--check"]), ("ranges.py", ["--hf-lab", LAB, "--check"]),
+                            ("measured.py", [])):
+            with self.subTest(name):
+                done = subprocess.run([sys.executable, "-B", SIM / name, *words], capture_output=True, text=True,
+                                      check=False, timeout=600)
+                print(done.stdout)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
 
 if __name__ == "__main__":
