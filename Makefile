@@ -120,8 +120,9 @@ soak: ## tmpfs for a night: 10 million random operations under AddressSanitizer,
 	cmake --build --preset asan --target tmpfs_stress tmpfs_compare
 	build/asan/tmpfs/tests/tmpfs_stress random $(or $(OPERATIONS),10000000)
 	build/asan/tmpfs/tests/tmpfs_compare --seed $(or $(SEED),1000) --sequences $(or $(SEQUENCES),500)
-	cmake --preset release && cmake --build --preset release --target hf-tmpfs-fuse
-	$(PYTHON3) -B tmpfs/tests/mount_soak.py --server build/release/tmpfs/hf-tmpfs-fuse --seconds $(or $(SECONDS),3600)
+	cmake --preset release && cmake --build --preset release --target hf-tmpfs-fuse tmpfs_stress
+	$(PYTHON3) -B tmpfs/tests/mount_soak.py --server build/release/tmpfs/hf-tmpfs-fuse \
+		--stress build/release/tmpfs/tests/tmpfs_stress --seconds $(or $(SECONDS),3600)
 
 docs: ## make the site, build/docs/html, and the manual, build/docs/man, from the headers' comments
 	@scripts/bootstrap.sh docs

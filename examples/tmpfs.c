@@ -14,6 +14,7 @@ int main(void)
 {
 	struct hf_tmpfs_options limits = { .size = 1 << 20 };
 	struct hf_tmpfs *fs;
+	struct hf_tmpfs_node *root;
 	struct hf_tmpfs_table *table;
 	char text[32] = "";
 	char *gone = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -23,10 +24,11 @@ int main(void)
 	must(hf_tmpfs_new(&fs, &limits) == 0);
 	must(hf_tmpfs_table_new(&table, fs, 0) == 0);
 
-	must(hf_tmpfs_mkdir(fs, "/logs", 0755) == 0);
-	fd = hf_tmpfs_open(table, "/logs/today", O_RDWR | O_CREAT, 0644);
+	root = hf_tmpfs_root(fs);
+	must(hf_tmpfs_mkdir(root, "/logs", 0755, NULL) == 0);
+	fd = hf_tmpfs_open(table, root, "/logs/today", O_RDWR | O_CREAT, 0644, NULL);
 	must(hf_tmpfs_write(table, fd, "held fast", 9) == 9);
-	must(hf_tmpfs_unlink(fs, "/logs/today") == 0);
+	must(hf_tmpfs_unlink(root, "/logs/today") == 0);
 
 	got = hf_tmpfs_pread(table, fd, text, sizeof(text), 0);
 	printf("unlinked, but still open: \"%s\", %zd bytes\n", text, got);

@@ -11,10 +11,10 @@
  * kind with the number allocated, which differs if an object was lost.
  */
 #include <errno.h>
+#include <search.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "table.h"
 
@@ -27,6 +27,7 @@ struct found {
 	int64_t refs;
 	int64_t links; /* dentries in the tree; of a directory: subdirectories */
 	bool in_tree;
+	struct found *next, *next_dir; /* all objects; directories to be visited */
 };
 
 struct check {
@@ -35,10 +36,8 @@ struct check {
 	void *data;
 	int faults;
 	bool no_memory;
-	struct found *found; /* open addressing; at most half full */
-	size_t room, count;
-	struct tmpfs_inode **dirs; /* to be visited */
-	size_t dirs_room, dirs_count;
+	void *tree; /* tsearch() by address */
+	struct found *all, *dirs, spare;
 	uint64_t objects[TMPFS_KINDS], other_pages;
 };
 
@@ -63,64 +62,32 @@ __attribute__((format(printf, 3, 4))) static bool expect(struct check *c, bool o
 
 /* ---- objects found ------------------------------------------------------------------------- */
 
-static struct found *place(struct found *in, size_t room, const void *object)
+static int compare(const void *a, const void *b)
 {
-	size_t i = ((uintptr_t)object >> 4) * (uintptr_t)0x9e3779b97f4a7c15u % room;
+	uintptr_t one = (uintptr_t)((const struct found *)a)->object;
+	uintptr_t other = (uintptr_t)((const struct found *)b)->object;
 
-	while (in[i].object && in[i].object != object)
-		i = (i + 1) % room;
-	return &in[i];
+	return (one > other) - (one < other);
 }
 
-static bool grow(struct check *c)
+/* The entry of an object, which is new if it has no references. Without memory, an unused entry. */
+static struct found *find(struct check *c, const void *object, enum tmpfs_kind kind)
 {
-	size_t room = c->room ? 2 * c->room : 256;
-	struct found *bigger = calloc(room, sizeof(*bigger));
+	struct found *made = malloc(sizeof(*made)), **at;
 
-	if (!bigger) {
+	c->spare = (struct found){ .object = object, .kind = kind, .next = c->all };
+	if (made)
+		*made = c->spare;
+	at = made ? tsearch(made, &c->tree, compare) : NULL;
+	if (!at || *at != made)
+		free(made);
+	if (!at) {
 		c->no_memory = true;
-		return false;
+		return &c->spare;
 	}
-	for (size_t i = 0; i < c->room; i++) {
-		if (c->found[i].object)
-			*place(bigger, room, c->found[i].object) = c->found[i];
-	}
-	free(c->found);
-	c->found = bigger;
-	c->room = room;
-	return true;
-}
-
-/* The entry of an object; valid until the next find(). *is_new: first time. */
-static struct found *find(struct check *c, const void *object, enum tmpfs_kind kind, bool *is_new)
-{
-	struct found *found;
-
-	if (c->count * 2 >= c->room && !grow(c))
-		return NULL;
-	found = place(c->found, c->room, object);
-	*is_new = !found->object;
-	if (*is_new) {
-		*found = (struct found){ .object = object, .kind = kind };
-		c->count++;
-	}
-	return found;
-}
-
-static void to_do(struct check *c, struct tmpfs_inode *dir)
-{
-	struct tmpfs_inode **bigger;
-
-	if (c->dirs_count == c->dirs_room) {
-		c->dirs_room = c->dirs_room ? 2 * c->dirs_room : 64;
-		bigger = realloc(c->dirs, c->dirs_room * sizeof(*bigger));
-		if (!bigger) {
-			c->no_memory = true;
-			return;
-		}
-		c->dirs = bigger;
-	}
-	c->dirs[c->dirs_count++] = dir;
+	if (*at == made)
+		c->all = made;
+	return *at;
 }
 
 /* ---- pages --------------------------------------------------------------------------------- */
@@ -199,18 +166,18 @@ static void check_xattrs(struct check *c, struct tmpfs_inode *inode)
 static void refer(struct check *c, struct tmpfs_inode *inode, bool in_tree)
 {
 	while (inode) {
-		bool is_new;
-		struct found *found = find(c, inode, TMPFS_KIND_INODE, &is_new);
+		struct found *found = find(c, inode, TMPFS_KIND_INODE);
 		struct tmpfs_node *root;
 		uint64_t items = 0, nodes = 0;
 
-		if (!found)
-			return;
-		found->refs++;
-		if (in_tree && !tmpfs_is_dir(inode))
+		if (in_tree && !tmpfs_is_dir(inode)) {
 			found->links++;
+		} else if (in_tree && !found->in_tree && !c->no_memory) {
+			found->next_dir = c->dirs;
+			c->dirs = found;
+		}
 		found->in_tree |= in_tree;
-		if (!is_new)
+		if (found->refs++ > 0)
 			return;
 		c->objects[TMPFS_KIND_INODE]++;
 		c->objects[TMPFS_KIND_TARGET] += inode->target != NULL;
@@ -263,7 +230,6 @@ static void check_dir(struct check *c, struct tmpfs_inode *dir)
 	uint64_t cookie = 2;
 	struct tmpfs_dentry *dentry;
 	struct found *found;
-	bool is_new;
 
 	for (dentry = tmpfs_dentry_from(dir, 0); dentry;
 	     dentry = tmpfs_dentry_from(dir, dentry->cookie + 1)) {
@@ -276,9 +242,7 @@ static void check_dir(struct check *c, struct tmpfs_inode *dir)
 		cookie = dentry->cookie;
 		expect(c, tmpfs_lookup(dir, dentry->name, dentry->length) == dentry,
 		       "%s: listed, but not found by its name", dentry->name);
-		found = find(c, dentry, TMPFS_KIND_DENTRY, &is_new);
-		if (!found)
-			return;
+		found = find(c, dentry, TMPFS_KIND_DENTRY);
 		expect(c, !found->in_tree, "%s: listed twice", dentry->name);
 		found->in_tree = true;
 		found->refs++;
@@ -291,14 +255,11 @@ static void check_dir(struct check *c, struct tmpfs_inode *dir)
 		expect(c, atomic_load(&inode->parent) == dir, "%s: `parent` is another directory",
 		       dentry->name);
 		expect(c, !inode->removed, "%s: marked as removed, but listed", dentry->name);
-		to_do(c, inode);
 	}
 	check_names(c, dir);
 	expect(c, entries == dir->tree.items, "directory %llu has %llu entries, its count is %llu",
 	       N(dir->number), N(entries), N(dir->tree.items));
-	found = find(c, dir, TMPFS_KIND_INODE, &is_new);
-	if (found)
-		found->links += subdirs;
+	find(c, dir, TMPFS_KIND_INODE)->links += subdirs;
 }
 
 /* ---- open files ---------------------------------------------------------------------------- */
@@ -306,13 +267,11 @@ static void check_dir(struct check *c, struct tmpfs_inode *dir)
 static void check_table(struct check *c, struct hf_tmpfs_table *table)
 {
 	uint64_t open = 0, free_files = 0, slabs = 0, lowest = table->limit;
-	bool is_new;
 
 	c->objects[TMPFS_KIND_TABLE]++;
 	expect(c, !hf_spinlock_is_locked(&table->lock), "a table's lock is held");
 	for (unsigned int fd = 0; fd < table->limit; fd++) {
 		struct tmpfs_file *file = atomic_load(&table->slot[fd]);
-		struct found *found;
 
 		expect(c, !!file == (table->used[fd / 64] >> fd % 64 & 1),
 		       "descriptor %u: its slot and its bit differ", fd);
@@ -320,24 +279,16 @@ static void check_table(struct check *c, struct hf_tmpfs_table *table)
 			lowest = fd;
 		if (!file)
 			continue;
-		found = find(c, file, TMPFS_KIND_FILES, &is_new);
-		if (!found)
-			return;
-		found->refs++;
-		if (!is_new)
+		if (find(c, file, TMPFS_KIND_FILES)->refs++ > 0)
 			continue; /* a duplicate */
 		open++;
 		if (!expect(c, file->inode && (!file->dentry || file->inode == file->dentry->inode),
 			    "descriptor %u: no inode, or a dentry of another inode", fd))
 			continue;
-		if (!file->dentry) {
+		if (file->dentry)
+			find(c, file->dentry, TMPFS_KIND_DENTRY)->refs++;
+		else
 			refer(c, file->inode, false);
-			continue;
-		}
-		found = find(c, file->dentry, TMPFS_KIND_DENTRY, &is_new);
-		if (!found)
-			return;
-		found->refs++;
 	}
 	expect(c, lowest == table->limit || table->lowest <= lowest / 64,
 	       "descriptor %llu is free, but the search starts above it", N(lowest));
@@ -381,13 +332,10 @@ static void check_unlinked(struct check *c)
 		for (unsigned int fd = 0; fd < table->limit; fd++) {
 			struct tmpfs_file *file = atomic_load(&table->slot[fd]);
 			struct found *found;
-			bool is_new;
 
 			if (!file || !file->dentry)
 				continue;
-			found = find(c, file->dentry, TMPFS_KIND_DENTRY, &is_new);
-			if (!found)
-				return;
+			found = find(c, file->dentry, TMPFS_KIND_DENTRY);
 			if (found->in_tree || found->links)
 				continue;
 			found->links = 1; /* its inode's reference is counted */
@@ -441,11 +389,7 @@ static void check_counts(struct check *c)
 	struct hf_tmpfs *fs = c->fs;
 	uint64_t inodes = 0, pages = c->objects[TMPFS_KIND_PAGE] + c->other_pages;
 
-	for (size_t i = 0; i < c->room; i++) {
-		const struct found *found = &c->found[i];
-
-		if (!found->object)
-			continue;
+	for (const struct found *found = c->all; found; found = found->next) {
 		if (found->kind == TMPFS_KIND_DENTRY)
 			check_dentry(c, found);
 		else if (found->kind == TMPFS_KIND_INODE)
@@ -472,25 +416,23 @@ HF_TMPFS_API int hf_tmpfs_check(struct hf_tmpfs *fs, void (*tell)(void *data, co
 {
 	struct check c = { .fs = fs, .tell = tell, .data = data };
 	struct found *found;
-	bool is_new;
 
 	tmpfs_collect(fs); /* objects that wait to be freed are not reachable */
 	for (struct tmpfs_list *at = fs->tables.next; at != &fs->tables; at = at->next)
 		check_table(&c, TMPFS_OBJECT(at, struct hf_tmpfs_table, siblings));
-	found = find(&c, fs->root, TMPFS_KIND_DENTRY, &is_new);
-	if (found) {
-		found->in_tree = true;
-		found->refs++;
-		refer(&c, fs->root->inode, true);
-		to_do(&c, fs->root->inode);
+	found = find(&c, fs->root, TMPFS_KIND_DENTRY);
+	found->in_tree = true;
+	found->refs++;
+	refer(&c, fs->root->inode, true);
+	while (c.dirs) {
+		found = c.dirs;
+		c.dirs = found->next_dir;
+		check_dir(&c, (struct tmpfs_inode *)(uintptr_t)found->object);
 	}
-	while (c.dirs_count > 0)
-		check_dir(&c, c.dirs[--c.dirs_count]);
 	check_unlinked(&c);
 	check_nodes(&c);
 	if (!c.no_memory)
 		check_counts(&c);
-	free(c.found);
-	free(c.dirs);
+	tdestroy(c.tree, free);
 	return c.no_memory && !c.faults ? -ENOMEM : c.faults;
 }

@@ -209,33 +209,23 @@ TMPFS_PRIVATE int tmpfs_truncate(struct tmpfs_inode *inode, int64_t to)
 	return 0;
 }
 
-/* Truncates a regular file; an error for other types. */
-static int truncate_inode(struct tmpfs_inode *inode, int64_t to)
+HF_TMPFS_API int hf_tmpfs_truncate(struct hf_tmpfs_node *node, const char *path, off_t size)
 {
-	if (tmpfs_is_dir(inode))
-		return -EISDIR;
-	if (inode->type != S_IFREG)
-		return -EINVAL;
-	return tmpfs_truncate(inode, to);
-}
-
-HF_TMPFS_API int hf_tmpfs_node_truncate(struct hf_tmpfs_node *node, off_t size)
-{
-	return size < 0 ? -EINVAL : truncate_inode(tmpfs_inode_of(node), size);
-}
-
-HF_TMPFS_API int hf_tmpfs_truncate(struct hf_tmpfs *fs, const char *path, off_t size)
-{
-	struct tmpfs_dentry *dentry;
+	struct tmpfs_found found;
 	int error;
 
 	if (size < 0)
 		return -EINVAL;
-	error = tmpfs_walk_entry(tmpfs_root(fs), path, true, &dentry);
+	error = tmpfs_find(node, path, true, &found);
 	if (error)
 		return error;
-	error = truncate_inode(dentry->inode, size);
-	tmpfs_dentry_put(dentry);
+	if (tmpfs_is_dir(found.inode))
+		error = -EISDIR;
+	else if (found.inode->type != S_IFREG)
+		error = -EINVAL;
+	else
+		error = tmpfs_truncate(found.inode, size);
+	tmpfs_found_put(&found);
 	return error;
 }
 

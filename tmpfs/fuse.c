@@ -55,11 +55,6 @@ static struct hf_tmpfs_node *node_of(fuse_ino_t number)
 	return number == FUSE_ROOT_ID ? root : (struct hf_tmpfs_node *)(uintptr_t)number;
 }
 
-static struct front_file *file_of(const struct fuse_file_info *info)
-{
-	return (struct front_file *)(uintptr_t)info->fh;
-}
-
 /* ---- replies ------------------------------------------------------------------------------- */
 
 /* Replies with 0 or with an error of the library. */
@@ -74,14 +69,14 @@ static struct fuse_entry_param entry_of(struct hf_tmpfs_node *node)
 					  .attr_timeout = FOR_EVER,
 					  .entry_timeout = FOR_EVER };
 
-	hf_tmpfs_node_stat(node, &entry.attr);
+	(void)hf_tmpfs_stat(node, NULL, false, &entry.attr);
 	/* Addresses are reused, inode numbers are not. */
 	entry.generation = entry.attr.st_ino;
 	return entry;
 }
 
 /* Passes the reference to the kernel, or drops it if the reply fails. */
-static void reply_entry(fuse_req_t request, int error, struct hf_tmpfs_node *node)
+static void reply_entry(fuse_req_t request, int error, struct hf_tmpfs_node **node)
 {
 	struct fuse_entry_param entry;
 
@@ -89,39 +84,28 @@ static void reply_entry(fuse_req_t request, int error, struct hf_tmpfs_node *nod
 		reply(request, error);
 		return;
 	}
-	entry = entry_of(node);
+	entry = entry_of(*node);
 	if (fuse_reply_entry(request, &entry))
-		hf_tmpfs_node_put(node, 1);
+		hf_tmpfs_node_put(*node, 1);
 }
 
 /* Opens the node and replies with the open file. */
 static void reply_open(fuse_req_t request, struct hf_tmpfs_node *node, int flags,
 		       struct fuse_file_info *info)
 {
-	struct front_file *file = NULL;
-	int error = front_file_new(fuse_req_ctx(request)->uid, &file);
+	int error = front_open(fuse_req_ctx(request)->uid, node, NULL, flags, 0, NULL, &info->fh);
 
-	if (!error) {
-		file->fd = hf_tmpfs_node_open(file->table, node, flags);
-		if (file->fd < 0) {
-			error = file->fd;
-			front_file_free(file);
-		}
-	}
-	if (error) {
+	if (error)
 		reply(request, error);
-		return;
-	}
-	info->fh = (uintptr_t)file;
-	if (fuse_reply_open(request, info))
-		(void)front_file_close(file);
+	else if (fuse_reply_open(request, info))
+		(void)front_close(info->fh);
 }
 
 static void reply_attributes(fuse_req_t request, struct hf_tmpfs_node *node)
 {
 	struct stat to;
 
-	hf_tmpfs_node_stat(node, &to);
+	(void)hf_tmpfs_stat(node, NULL, false, &to);
 	fuse_reply_attr(request, &to, FOR_EVER);
 }
 
@@ -182,12 +166,12 @@ static void do_lookup(fuse_req_t request, fuse_ino_t dir, const char *name)
 {
 	struct hf_tmpfs_node *node = NULL;
 	struct fuse_entry_param none = { .entry_timeout = FOR_EVER };
-	int error = hf_tmpfs_node_lookup(node_of(dir), name, &node);
+	int error = hf_tmpfs_lookup(node_of(dir), name, &node);
 
 	if (error == -ENOENT)
 		fuse_reply_entry(request, &none);
 	else
-		reply_entry(request, error, node);
+		reply_entry(request, error, &node);
 }
 
 void front_forget(uint64_t number, uint64_t count)
@@ -199,52 +183,46 @@ void front_forget(uint64_t number, uint64_t count)
 static void do_mkdir(fuse_req_t request, fuse_ino_t dir, const char *name, mode_t mode)
 {
 	struct hf_tmpfs_node *node = NULL;
-	int error;
 
 	act_for(request, front_clears());
-	error = hf_tmpfs_node_mkdir(node_of(dir), name, mode, &node);
-	reply_entry(request, error, node);
+	reply_entry(request, hf_tmpfs_mkdir(node_of(dir), name, mode, &node), &node);
 }
 
 static void do_symlink(fuse_req_t request, const char *target, fuse_ino_t dir, const char *name)
 {
 	struct hf_tmpfs_node *node = NULL;
-	int error;
 
 	act_for(request, front_clears());
-	error = hf_tmpfs_node_symlink(target, node_of(dir), name, &node);
-	reply_entry(request, error, node);
+	reply_entry(request, hf_tmpfs_symlink(target, node_of(dir), name, &node), &node);
 }
 
 static void do_mknod(fuse_req_t request, fuse_ino_t dir, const char *name, mode_t mode,
 		     dev_t device)
 {
 	struct hf_tmpfs_node *node = NULL;
-	int error;
 
 	act_for(request, front_clears());
-	error = hf_tmpfs_node_mknod(node_of(dir), name, mode, device, &node);
-	reply_entry(request, error, node);
+	reply_entry(request, hf_tmpfs_mknod(node_of(dir), name, mode, device, &node), &node);
 }
 
 static void do_link(fuse_req_t request, fuse_ino_t number, fuse_ino_t dir, const char *name)
 {
 	struct hf_tmpfs_node *node = node_of(number);
-	int error = hf_tmpfs_node_link(node, node_of(dir), name);
+	int error = hf_tmpfs_link(node, NULL, node_of(dir), name);
 
 	if (!error)
 		hf_tmpfs_node_get(node);
-	reply_entry(request, error, node);
+	reply_entry(request, error, &node);
 }
 
 static void do_unlink(fuse_req_t request, fuse_ino_t dir, const char *name)
 {
-	reply(request, hf_tmpfs_node_unlink(node_of(dir), name));
+	reply(request, hf_tmpfs_unlink(node_of(dir), name));
 }
 
 static void do_rmdir(fuse_req_t request, fuse_ino_t dir, const char *name)
 {
-	reply(request, hf_tmpfs_node_rmdir(node_of(dir), name));
+	reply(request, hf_tmpfs_rmdir(node_of(dir), name));
 }
 
 static void do_rename(fuse_req_t request, fuse_ino_t from_dir, const char *from, fuse_ino_t to_dir,
@@ -255,13 +233,13 @@ static void do_rename(fuse_req_t request, fuse_ino_t from_dir, const char *from,
 		reply(request, -EINVAL);
 	else
 		reply(request,
-		      hf_tmpfs_node_rename(node_of(from_dir), from, node_of(to_dir), to, flags));
+		      hf_tmpfs_rename(node_of(from_dir), from, node_of(to_dir), to, flags));
 }
 
 static void do_readlink(fuse_req_t request, fuse_ino_t number)
 {
 	char to[HF_TMPFS_PATH_MAX];
-	ssize_t length = hf_tmpfs_node_readlink(node_of(number), to, sizeof(to) - 1);
+	ssize_t length = hf_tmpfs_readlink(node_of(number), NULL, to, sizeof(to) - 1);
 
 	if (length < 0) {
 		reply(request, (int)length);
@@ -314,9 +292,9 @@ static void do_setattr(fuse_req_t request, fuse_ino_t number, struct stat *wish,
 		clock_gettime(CLOCK_REALTIME, &to.mtime);
 	/* The kernel has checked that the descriptor is open for writing. */
 	if (which & FUSE_SET_ATTR_SIZE)
-		error = hf_tmpfs_node_truncate(node, wish->st_size);
+		error = hf_tmpfs_truncate(node, NULL, wish->st_size);
 	if (!error && to.set)
-		error = hf_tmpfs_node_setattr(node, &to);
+		error = hf_tmpfs_setattr(node, NULL, false, &to);
 	if (error)
 		reply(request, error);
 	else
@@ -337,12 +315,12 @@ static void do_statfs(fuse_req_t request, fuse_ino_t number)
 static void do_setxattr(fuse_req_t request, fuse_ino_t number, const char *name, const char *from,
 			size_t size, int flags)
 {
-	reply(request, hf_tmpfs_node_setxattr(node_of(number), name, from, size, flags));
+	reply(request, hf_tmpfs_setxattr(node_of(number), NULL, false, name, from, size, flags));
 }
 
 static void do_removexattr(fuse_req_t request, fuse_ino_t number, const char *name)
 {
-	reply(request, hf_tmpfs_node_removexattr(node_of(number), name));
+	reply(request, hf_tmpfs_removexattr(node_of(number), NULL, false, name));
 }
 
 /* Serves getxattr, or listxattr if `name` is NULL. Size 0 asks for the size. */
@@ -354,8 +332,8 @@ static void reply_xattr(fuse_req_t request, struct hf_tmpfs_node *node, const ch
 
 	if (size > FRONT_MAX_WRITE)
 		size = FRONT_MAX_WRITE;
-	got = name ? hf_tmpfs_node_getxattr(node, name, data, size)
-		   : hf_tmpfs_node_listxattr(node, data, size);
+	got = name ? hf_tmpfs_getxattr(node, NULL, false, name, data, size)
+		   : hf_tmpfs_listxattr(node, NULL, false, data, size);
 	if (got < 0)
 		reply(request, (int)got);
 	else if (size == 0)
@@ -376,44 +354,28 @@ static void do_listxattr(fuse_req_t request, fuse_ino_t number, size_t size)
 
 /* ---- open files ---------------------------------------------------------------------------- */
 
-/*
- * Creates a file and opens it. A slash, which no name contains, stands for a file without a name.
- */
-static int create(struct hf_tmpfs_node *dir, const char *name, int flags, mode_t mode,
-		  struct front_file *file, struct hf_tmpfs_node **node)
-{
-	if (strcmp(name, FRONT_NAMELESS) == 0)
-		return hf_tmpfs_node_tmpfile(file->table, dir, flags & (O_ACCMODE | O_EXCL), mode,
-					     node);
-	return hf_tmpfs_node_create(file->table, dir, name,
-				    (flags & (O_ACCMODE | O_EXCL | O_TRUNC)) | O_NOFOLLOW, mode,
-				    node);
-}
-
+/* A slash, which no name contains, stands for a file without a name. */
 static void do_create(fuse_req_t request, fuse_ino_t dir, const char *name, mode_t mode,
 		      struct fuse_file_info *info)
 {
+	const bool nameless = strcmp(name, FRONT_NAMELESS) == 0;
+	const int flags = info->flags & (O_ACCMODE | O_EXCL | (nameless ? 0 : O_TRUNC));
 	struct hf_tmpfs_node *node = NULL;
-	struct front_file *file = NULL;
 	struct fuse_entry_param entry;
-	int error = front_file_new(fuse_req_ctx(request)->uid, &file);
+	int error;
 
+	act_for(request, front_clears());
+	error = front_open(fuse_req_ctx(request)->uid, node_of(dir), nameless ? NULL : name,
+			   flags | (nameless ? O_TMPFILE : O_CREAT | O_NOFOLLOW), mode, &node,
+			   &info->fh);
 	if (error) {
 		reply(request, error);
 		return;
 	}
-	act_for(request, front_clears());
-	file->fd = create(node_of(dir), name, info->flags, mode, file, &node);
-	if (file->fd < 0) {
-		reply(request, file->fd);
-		front_file_free(file);
-		return;
-	}
-	info->fh = (uintptr_t)file;
 	info->keep_cache = 1;
 	entry = entry_of(node);
 	if (fuse_reply_create(request, &entry, info)) {
-		(void)front_file_close(file);
+		(void)front_close(info->fh);
 		hf_tmpfs_node_put(node, 1);
 	}
 }
@@ -438,7 +400,7 @@ static bool access_time_due(struct hf_tmpfs_node *node)
 	struct timespec now;
 	struct stat st;
 
-	hf_tmpfs_node_stat(node, &st);
+	(void)hf_tmpfs_stat(node, NULL, false, &st);
 	clock_gettime(CLOCK_REALTIME, &now);
 	return !later(&st.st_atim, &st.st_mtim) || !later(&st.st_atim, &st.st_ctim) ||
 	       now.tv_sec - st.st_atim.tv_sec >= 24 * 60 * 60;
@@ -457,28 +419,23 @@ static void do_opendir(fuse_req_t request, fuse_ino_t number, struct fuse_file_i
 	reply_open(request, node_of(number), O_RDONLY | O_DIRECTORY, info);
 }
 
-int front_release(uint64_t handle)
-{
-	return front_file_close((struct front_file *)(uintptr_t)handle);
-}
-
 void front_stat(uint64_t number, struct stat *to, struct timespec *birth)
 {
-	hf_tmpfs_node_stat(node_of(number), to);
-	*birth = hf_tmpfs_node_birth(node_of(number));
+	(void)hf_tmpfs_stat(node_of(number), NULL, false, to);
+	*birth = hf_tmpfs_birth(node_of(number));
 }
 
 static void do_read(fuse_req_t request, fuse_ino_t number, size_t size, off_t at,
 		    struct fuse_file_info *info)
 {
-	const struct front_file *file = file_of(info);
+	const struct front_file file = front_file(info->fh);
 	char *data = front_buffer();
 	ssize_t got;
 
 	(void)number;
 	if (size > FRONT_MAX_WRITE)
 		size = FRONT_MAX_WRITE;
-	got = hf_tmpfs_pread(file->table, file->fd, data, size, at);
+	got = hf_tmpfs_pread(file.table, file.fd, data, size, at);
 	if (got < 0)
 		reply(request, (int)got);
 	else
@@ -488,18 +445,18 @@ static void do_read(fuse_req_t request, fuse_ino_t number, size_t size, off_t at
 static void do_write(fuse_req_t request, fuse_ino_t number, const char *from, size_t size, off_t at,
 		     struct fuse_file_info *info)
 {
-	const struct front_file *file = file_of(info);
+	const struct front_file file = front_file(info->fh);
 	ssize_t done;
 
 	(void)number;
 	act_for(request, front_clears());
-	done = hf_tmpfs_pwrite(file->table, file->fd, from, size, at);
+	done = hf_tmpfs_pwrite(file.table, file.fd, from, size, at);
 	/*
 	 * When the kernel writes back a mapping's pages it takes a short count for success, so
 	 * write the rest, and return the error if that fails.
 	 */
 	while (info->writepage && done > 0 && (size_t)done < size) {
-		ssize_t more = hf_tmpfs_pwrite(file->table, file->fd, from + done,
+		ssize_t more = hf_tmpfs_pwrite(file.table, file.fd, from + done,
 					       size - (size_t)done, at + done);
 
 		done = more < 0 ? more : done + more;
@@ -522,17 +479,17 @@ static void do_fsync(fuse_req_t request, fuse_ino_t number, int only_data,
 static void do_fallocate(fuse_req_t request, fuse_ino_t number, int mode, off_t at, off_t size,
 			 struct fuse_file_info *info)
 {
-	const struct front_file *file = file_of(info);
+	const struct front_file file = front_file(info->fh);
 	(void)number;
 	act_for(request, front_clears());
-	reply(request, hf_tmpfs_fallocate(file->table, file->fd, mode, at, size));
+	reply(request, hf_tmpfs_fallocate(file.table, file.fd, mode, at, size));
 }
 
 static void do_lseek(fuse_req_t request, fuse_ino_t number, off_t at, int whence,
 		     struct fuse_file_info *info)
 {
-	const struct front_file *file = file_of(info);
-	off_t found = hf_tmpfs_lseek(file->table, file->fd, at, whence);
+	const struct front_file file = front_file(info->fh);
+	off_t found = hf_tmpfs_lseek(file.table, file.fd, at, whence);
 
 	(void)number;
 	if (found < 0)
@@ -554,7 +511,7 @@ static size_t add_entry(fuse_req_t request, struct hf_tmpfs_node *dir, bool plus
 	size_t needs;
 
 	if (plus && strcmp(from->name, ".") != 0 && strcmp(from->name, "..") != 0 &&
-	    hf_tmpfs_node_lookup(dir, from->name, &node) == 0)
+	    hf_tmpfs_lookup(dir, from->name, &node) == 0)
 		entry = entry_of(node);
 	if (!node) {
 		entry.attr.st_ino = from->inode;
@@ -568,51 +525,40 @@ static size_t add_entry(fuse_req_t request, struct hf_tmpfs_node *dir, bool plus
 	return needs;
 }
 
-/* Adds as many entries as fit, from position `at`. */
-static ssize_t fill(fuse_req_t request, struct hf_tmpfs_node *dir, bool plus, char *to, size_t size,
-		    off_t at, const struct front_file *file)
+/* Replies with as many entries as fit, from position `at`. */
+static void list(fuse_req_t request, struct hf_tmpfs_node *dir, bool plus, size_t size, off_t at,
+		 struct front_file file)
 {
+	char *data = front_buffer();
 	struct hf_tmpfs_dirent entry;
 	size_t used = 0, needs;
-	off_t start = hf_tmpfs_lseek(file->table, file->fd, at, SEEK_SET);
 	int count;
 
-	if (start < 0)
-		return start;
-	while ((count = hf_tmpfs_readdir(file->table, file->fd, &entry, 1)) > 0) {
-		needs = add_entry(request, dir, plus, to + used, size - used, &entry);
+	if (size > FRONT_MAX_WRITE)
+		size = FRONT_MAX_WRITE;
+	(void)hf_tmpfs_lseek(file.table, file.fd, at, SEEK_SET);
+	while ((count = hf_tmpfs_readdir(file.table, file.fd, &entry, 1)) > 0) {
+		needs = add_entry(request, dir, plus, data + used, size - used, &entry);
 		if (needs > size - used)
 			break;
 		used += needs;
 	}
-	return count < 0 && used == 0 ? count : (ssize_t)used;
-}
-
-static void list(fuse_req_t request, struct hf_tmpfs_node *dir, bool plus, size_t size, off_t at,
-		 const struct front_file *file)
-{
-	char *data = front_buffer();
-	ssize_t used;
-
-	if (size > FRONT_MAX_WRITE)
-		size = FRONT_MAX_WRITE;
-	used = fill(request, dir, plus, data, size, at, file);
-	if (used < 0)
-		reply(request, (int)used);
+	if (count < 0 && used == 0)
+		reply(request, count);
 	else
-		fuse_reply_buf(request, data, (size_t)used);
+		fuse_reply_buf(request, data, used);
 }
 
 static void do_readdir(fuse_req_t request, fuse_ino_t number, size_t size, off_t at,
 		       struct fuse_file_info *info)
 {
-	list(request, node_of(number), false, size, at, file_of(info));
+	list(request, node_of(number), false, size, at, front_file(info->fh));
 }
 
 static void do_readdirplus(fuse_req_t request, fuse_ino_t number, size_t size, off_t at,
 			   struct fuse_file_info *info)
 {
-	list(request, node_of(number), true, size, at, file_of(info));
+	list(request, node_of(number), true, size, at, front_file(info->fh));
 }
 
 /* Reads or sets the limits, for a remount (fuse_remount.c). */
@@ -711,8 +657,8 @@ static int begin_root(const struct front_options *options)
 						.uid = options->uid,
 						.gid = options->gid };
 
-	root = hf_tmpfs_node_root(fs);
-	return hf_tmpfs_node_setattr(root, &to);
+	root = hf_tmpfs_root(fs);
+	return hf_tmpfs_setattr(root, NULL, false, &to);
 }
 
 int front_begin(const struct front_options *options)
@@ -743,7 +689,7 @@ int front_end(void)
 	for (int kind = 0; kind < HF_REPORT_KINDS; kind++)
 		faults |= hf_report_count((enum hf_report_kind)kind) != 0;
 	front_files_end();
-	hf_tmpfs_nodes_put(fs); /* those that the kernel has not forgotten, and the root */
+	hf_tmpfs_nodes_put(fs); /* those that the kernel has not forgotten */
 	if (hf_tmpfs_free(fs)) {
 		fprintf(stderr, "hf-tmpfs-fuse: objects leaked\n");
 		faults = 1;

@@ -18,165 +18,151 @@
 #include "holdfast/mutex.h"
 
 #define CHAINS 64
+#define TABLES 1024 /* for 67 million open files */
 
-struct front_share {
-	struct front_share *next;
+struct share {
+	struct share *next;
 	uid_t user;
 	uint64_t open;
 };
 
-static struct counted_table {
+static struct {
 	struct hf_tmpfs_table *table;
 	unsigned int used;
-} * tables;
+	uid_t *users; /* of each descriptor */
+} tables[TABLES];
 
 static struct hf_tmpfs *fs;
-static hf_mutex_t lock;   /* guards everything here */
-static unsigned int made; /* entries of `tables` */
-static uint64_t limit, opened;
-static struct front_share *shares[CHAINS];
-static struct front_file *files;
+static hf_mutex_t lock; /* guards everything here but `limit` */
+static _Atomic uint64_t limit;
+static uint64_t opened;
+static struct share *shares[CHAINS];
 
-/* ---- tables -------------------------------------------------------------------------------- */
-
-/* Takes the first table with room, so that later tables become empty and can be freed. */
-static int reserve_descriptor(struct front_file *file)
+/* The link that points to a user's share, or the end of the chain. */
+static struct share **share_of(uid_t user)
 {
-	unsigned int at, free_entry = made;
+	struct share **at = &shares[user % CHAINS];
 
-	for (at = 0; at < made; at++) {
-		if (tables[at].table && tables[at].used < HF_TMPFS_DESCRIPTORS_MAX)
-			break;
-		if (!tables[at].table && free_entry == made)
-			free_entry = at;
-	}
-	if (at == made) {
-		at = free_entry;
-		if (at == made) {
-			struct counted_table *more =
-				realloc(tables, (made + 1) * sizeof(tables[0]));
-
-			if (!more)
-				return -ENOMEM;
-			tables = more;
-			tables[made++] = (struct counted_table){ NULL, 0 };
-		}
-		if (hf_tmpfs_table_new(&tables[at].table, fs, HF_TMPFS_DESCRIPTORS_MAX))
-			return -ENOMEM;
-	}
-	tables[at].used++;
-	file->table = tables[at].table;
-	file->number = at;
-	return 0;
+	while (*at && (*at)->user != user)
+		at = &(*at)->next;
+	return at;
 }
 
-static void unreserve_descriptor(const struct front_file *file)
+static int count(uid_t user)
 {
-	struct counted_table *at = &tables[file->number];
+	struct share **at = share_of(user);
+	const uint64_t most = limit;
 
-	if (--at->used == 0 && file->number > 0) {
-		hf_tmpfs_table_free(at->table);
-		at->table = NULL;
-	}
-}
-
-/* ---- shares -------------------------------------------------------------------------------- */
-
-static int count_for_user(uid_t user, struct front_share **share)
-{
-	struct front_share **chain = &shares[user % CHAINS], *at = *chain;
-
-	if (limit && opened >= limit)
+	if (most && opened >= most)
 		return -ENFILE;
-	while (at && at->user != user)
-		at = at->next;
-	if (!at) {
-		at = malloc(sizeof(*at));
-		if (!at)
-			return -ENOMEM;
-		*at = (struct front_share){ *chain, user, 0 };
-		*chain = at;
-	}
-	if (limit && user != 0 && at->open >= (limit + 1) / 2)
+	if (most && user != 0 && *at && (*at)->open >= (most + 1) / 2)
 		return -EMFILE;
-	at->open++;
+	if (!*at) {
+		*at = malloc(sizeof(**at));
+		if (!*at)
+			return -ENOMEM;
+		**at = (struct share){ .user = user };
+	}
+	(*at)->open++;
 	opened++;
-	*share = at;
 	return 0;
 }
 
-static void uncount(struct front_share *share)
+static void uncount(uid_t user)
 {
-	struct front_share **at = &shares[share->user % CHAINS];
+	struct share **at = share_of(user), *share = *at;
 
 	opened--;
 	if (--share->open > 0)
 		return;
-	while (*at != share)
-		at = &(*at)->next;
 	*at = share->next;
 	free(share);
 }
 
-/* ---- files --------------------------------------------------------------------------------- */
-
-static void link_file(struct front_file *file)
+static void free_table(unsigned int at)
 {
-	file->next = files;
-	file->link = &files;
-	if (files)
-		files->link = &file->next;
-	files = file;
+	hf_tmpfs_table_free(tables[at].table);
+	free(tables[at].users);
+	tables[at].table = NULL;
 }
 
-static void unlink_file(struct front_file *file)
+/* Reserves a descriptor in the first table with room, so that later tables become empty. */
+static int reserve(unsigned int *number)
 {
-	*file->link = file->next;
-	if (file->next)
-		file->next->link = file->link;
-}
+	unsigned int at = 0;
+	int error = 0;
 
-int front_file_new(uid_t user, struct front_file **file)
-{
-	struct front_file *made_file = malloc(sizeof(*made_file));
-	int error;
-
-	if (!made_file)
-		return -ENOMEM;
-	hf_mutex_lock(&lock);
-	error = count_for_user(user, &made_file->share);
-	if (!error) {
-		error = reserve_descriptor(made_file);
+	while (tables[at].used == HF_TMPFS_DESCRIPTORS_MAX) {
+		if (++at == TABLES)
+			return -ENFILE;
+	}
+	if (!tables[at].table) {
+		error = hf_tmpfs_table_new(&tables[at].table, fs, HF_TMPFS_DESCRIPTORS_MAX);
 		if (error)
-			uncount(made_file->share);
+			return error;
+		tables[at].users = calloc(HF_TMPFS_DESCRIPTORS_MAX, sizeof(uid_t));
+		if (!tables[at].users) {
+			free_table(at);
+			return -ENOMEM;
+		}
 	}
-	if (!error)
-		link_file(made_file);
-	hf_mutex_unlock(&lock);
-	if (error) {
-		free(made_file);
-		return error;
-	}
-	made_file->fd = -1;
-	*file = made_file;
+	tables[at].used++;
+	*number = at;
 	return 0;
 }
 
-void front_file_free(struct front_file *file)
+static void unreserve(unsigned int number)
 {
-	hf_mutex_lock(&lock);
-	unlink_file(file);
-	unreserve_descriptor(file);
-	uncount(file->share);
-	hf_mutex_unlock(&lock);
-	free(file);
+	if (--tables[number].used == 0 && number > 0)
+		free_table(number);
 }
 
-int front_file_close(struct front_file *file)
+int front_open(uid_t user, struct hf_tmpfs_node *dir, const char *path, int flags, mode_t mode,
+	       struct hf_tmpfs_node **node, uint64_t *handle)
 {
-	int result = hf_tmpfs_close(file->table, file->fd);
+	unsigned int number = 0;
+	int error, fd;
 
-	front_file_free(file);
+	hf_mutex_lock(&lock);
+	error = count(user);
+	if (!error) {
+		error = reserve(&number);
+		if (error)
+			uncount(user);
+	}
+	hf_mutex_unlock(&lock);
+	if (error)
+		return error;
+	fd = hf_tmpfs_open(tables[number].table, dir, path, flags, mode, node);
+	if (fd >= 0) {
+		tables[number].users[fd] = user;
+		*handle = (uint64_t)number * HF_TMPFS_DESCRIPTORS_MAX + (unsigned int)fd;
+		return 0;
+	}
+	hf_mutex_lock(&lock);
+	unreserve(number);
+	uncount(user);
+	hf_mutex_unlock(&lock);
+	return fd;
+}
+
+struct front_file front_file(uint64_t handle)
+{
+	return (struct front_file){ tables[handle / HF_TMPFS_DESCRIPTORS_MAX].table,
+				    (int)(handle % HF_TMPFS_DESCRIPTORS_MAX) };
+}
+
+int front_close(uint64_t handle)
+{
+	const unsigned int number = (unsigned int)(handle / HF_TMPFS_DESCRIPTORS_MAX);
+	const struct front_file file = front_file(handle);
+	const uid_t user = tables[number].users[file.fd]; /* before the descriptor is reused */
+	int result = hf_tmpfs_close(file.table, file.fd);
+
+	hf_mutex_lock(&lock);
+	unreserve(number);
+	uncount(user);
+	hf_mutex_unlock(&lock);
 	return result;
 }
 
@@ -184,44 +170,40 @@ int front_file_close(struct front_file *file)
 
 int front_files_begin(struct hf_tmpfs *of, uint64_t max_open)
 {
-	struct front_file first;
+	unsigned int first;
 	int error;
 
 	fs = of;
 	limit = max_open;
 	hf_mutex_init(&lock);
-	error = reserve_descriptor(&first); /* allocates the first table, which is kept */
+	error = reserve(&first); /* allocates the first table, which is kept */
 	if (!error)
-		unreserve_descriptor(&first);
+		unreserve(first);
 	return error;
 }
 
 uint64_t front_files_limit(void)
 {
-	uint64_t now;
-
-	hf_mutex_lock(&lock);
-	now = limit;
-	hf_mutex_unlock(&lock);
-	return now;
+	return limit;
 }
 
 void front_files_set_limit(uint64_t max_open)
 {
-	hf_mutex_lock(&lock);
 	limit = max_open;
-	hf_mutex_unlock(&lock);
 }
 
 void front_files_end(void)
 {
-	while (files)
-		(void)front_file_close(files); /* files that the kernel has not released yet */
-	for (unsigned int at = 0; at < made; at++) {
+	for (unsigned int at = 0; at < TABLES; at++) {
 		if (tables[at].table)
-			hf_tmpfs_table_free(tables[at].table);
+			free_table(at);
 	}
-	free(tables);
-	tables = NULL;
-	made = 0;
+	for (int at = 0; at < CHAINS; at++) {
+		while (shares[at]) {
+			struct share *next = shares[at]->next;
+
+			free(shares[at]);
+			shares[at] = next;
+		}
+	}
 }

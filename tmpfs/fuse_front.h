@@ -30,9 +30,9 @@ struct front_limits {
 struct front_options {
 	struct front_limits limits;
 	unsigned int given; /* FRONT_GIVEN_*: the limits that the command line sets */
-	bool permissions;   /* the kernel checks permissions */
+	int permissions,
+		remount; /* of type int for fuse_opt; permissions: the kernel checks them */
 	bool noatime;
-	bool remount;
 	mode_t mode; /* of the root directory */
 	uid_t uid;
 	gid_t gid;
@@ -69,13 +69,10 @@ int front_remount(const struct front_options *options);
 
 /* ---- fuse_files.c -------------------------------------------------------------------------- */
 
-/* A file that the kernel has open: a descriptor in one of the tables, counted for its user. */
+/* A file that the kernel has open; its handle is the number of the table and the descriptor. */
 struct front_file {
 	struct hf_tmpfs_table *table;
 	int fd;
-	unsigned int number; /* of the table */
-	struct front_share *share;
-	struct front_file *next, **link; /* list of all files; the pointer to this one */
 };
 
 int front_files_begin(struct hf_tmpfs *fs, uint64_t max_open);
@@ -85,13 +82,14 @@ void front_files_set_limit(uint64_t max_open);
 void front_files_end(void);
 
 /*
- * Reserves a descriptor for this user; the caller then opens it, or calls front_file_free().
- * -ENFILE: max_open files are open; -EMFILE: this user has half of max_open; -ENOMEM.
+ * hf_tmpfs_open() for this user. -ENFILE: max_open files are open; -EMFILE: this user has half of
+ * max_open.
  */
-int front_file_new(uid_t user, struct front_file **file);
-void front_file_free(struct front_file *file);
-/* Closes the descriptor, then frees the file. */
-int front_file_close(struct front_file *file);
+int front_open(uid_t user, struct hf_tmpfs_node *dir, const char *path, int flags, mode_t mode,
+	       struct hf_tmpfs_node **node, uint64_t *handle);
+/* Closes a file, without allocating. */
+int front_close(uint64_t handle);
+struct front_file front_file(uint64_t handle);
 
 /* ---- fuse_wire.c --------------------------------------------------------------------------- */
 
@@ -138,7 +136,6 @@ extern const size_t front_operations_size;
 
 /* These serve requests without allocating, and without libfuse. */
 void front_forget(uint64_t number, uint64_t count);
-int front_release(uint64_t handle);
 void front_stat(uint64_t number, struct stat *to, struct timespec *birth);
 
 /* Called at the first request. In fuse_main.c. */

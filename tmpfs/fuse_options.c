@@ -23,40 +23,31 @@
 #define MAX_OPEN 1048576 /* Linux's limit for one process (fs.nr_open) */
 
 /* Our own options. */
-enum {
-	SIZE,
-	BLOCKS,
-	INODES,
-	OPEN_FILES,
-	MODE,
-	USER,
-	GROUP,
-	NO_ATIME,
-	ATIME,
-	PERMISSIONS,
-	NO_PERMISSIONS,
-	REMOUNT,
-	SCORE
-};
+enum { SIZE, BLOCKS, INODES, OPEN_FILES, MODE, USER, GROUP, SCORE, NO_ATIME, ATIME };
 
-#define O(template, what) FUSE_OPT_KEY(template, what)
+#define KEY(template, what) FUSE_OPT_KEY(template, what)
+#define SET(template, member, value)                                                               \
+	{                                                                                          \
+		template, offsetof(struct front_options, member), value                            \
+	}
 static const struct fuse_opt options[] = {
-	O("size=", SIZE),
-	O("nr_blocks=", BLOCKS),
-	O("nr_inodes=", INODES),
-	O("max_open=", OPEN_FILES),
-	O("mode=", MODE),
-	O("uid=", USER),
-	O("gid=", GROUP),
-	O("oom_score_adj=", SCORE),
-	O("noatime", NO_ATIME),
-	O("atime", ATIME),
-	O("default_permissions", PERMISSIONS),
-	O("no_default_permissions", NO_PERMISSIONS),
-	O("remount", REMOUNT),
+	KEY("size=", SIZE),
+	KEY("nr_blocks=", BLOCKS),
+	KEY("nr_inodes=", INODES),
+	KEY("max_open=", OPEN_FILES),
+	KEY("mode=", MODE),
+	KEY("uid=", USER),
+	KEY("gid=", GROUP),
+	KEY("oom_score_adj=", SCORE),
+	KEY("noatime", NO_ATIME),
+	KEY("atime", ATIME),
+	SET("default_permissions", permissions, 1),
+	SET("no_default_permissions", permissions, 0),
+	SET("remount", remount, 1),
 	FUSE_OPT_END,
 };
-#undef O
+#undef SET
+#undef KEY
 
 /* In the lists below, a name that ends in = takes a value, and one that ends in - is a prefix. */
 
@@ -239,17 +230,9 @@ static int option(void *data, const char *text, int key, struct fuse_args *rest)
 		return take_id(text, 10, UINT_MAX - 1, &to->gid);
 	case SCORE:
 		return take_score(text, &to->oom_score_adj);
-	case NO_ATIME:
-	case ATIME:
+	default: /* NO_ATIME, ATIME */
 		to->noatime = key == NO_ATIME;
 		return 1;
-	case PERMISSIONS:
-	case NO_PERMISSIONS:
-		to->permissions = key == PERMISSIONS;
-		return 0;
-	default: /* REMOUNT */
-		to->remount = true;
-		return 0;
 	}
 }
 

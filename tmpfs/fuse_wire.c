@@ -154,7 +154,7 @@ static bool serve_here(const struct fuse_in_header *header)
 		return true;
 	case FUSE_RELEASE:
 	case FUSE_RELEASEDIR:
-		answer(header, front_release(((const struct fuse_release_in *)body)->fh), NULL, 0);
+		answer(header, front_close(((const struct fuse_release_in *)body)->fh), NULL, 0);
 		return true;
 	case FUSE_INTERRUPT:
 		return true;

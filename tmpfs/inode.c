@@ -93,18 +93,6 @@ TMPFS_PRIVATE uint64_t tmpfs_xattr_pages(uint64_t bytes)
 	return (bytes + HF_TMPFS_PAGE - 1) / HF_TMPFS_PAGE;
 }
 
-static void free_xattrs(struct tmpfs_inode *inode)
-{
-	while (inode->xattrs) {
-		struct tmpfs_block *block = inode->xattrs;
-
-		inode->xattrs = block->next;
-		tmpfs_object_delete(block);
-	}
-	tmpfs_unreserve(&inode->block.fs->pages_used, tmpfs_xattr_pages(inode->xattr_bytes));
-	inode->xattr_bytes = inode->xattr_names = 0;
-}
-
 TMPFS_PRIVATE void tmpfs_inode_put(struct tmpfs_inode *inode)
 {
 	/* Freeing a directory drops its reference to its parent, and so on upwards. */
@@ -116,7 +104,9 @@ TMPFS_PRIVATE void tmpfs_inode_put(struct tmpfs_inode *inode)
 
 		/* Without an open file no thread reads these pages: no grace period is needed. */
 		tmpfs_pages_free(&inode->tree);
-		free_xattrs(inode);
+		(void)tmpfs_objects_delete(inode->xattrs);
+		tmpfs_unreserve(&inode->block.fs->pages_used,
+				tmpfs_xattr_pages(inode->xattr_bytes));
 		tmpfs_unreserve(&inode->block.fs->inodes_used, 1);
 		/* A walk may still be reading the target, the names or the parent. */
 		if (inode->target) {
@@ -238,16 +228,6 @@ TMPFS_PRIVATE void tmpfs_inode_stat(struct tmpfs_inode *inode, struct stat *to)
 	hf_mutex_unlock(&inode->lock);
 }
 
-HF_TMPFS_API void hf_tmpfs_node_stat(struct hf_tmpfs_node *node, struct stat *to)
-{
-	tmpfs_inode_stat(tmpfs_inode_of(node), to);
-}
-
-HF_TMPFS_API struct timespec hf_tmpfs_node_birth(struct hf_tmpfs_node *node)
-{
-	return tmpfs_inode_of(node)->birth;
-}
-
 TMPFS_PRIVATE int tmpfs_set_attributes(struct tmpfs_inode *inode,
 				       const struct hf_tmpfs_attributes *to)
 {
@@ -276,10 +256,4 @@ TMPFS_PRIVATE int tmpfs_set_attributes(struct tmpfs_inode *inode,
 	tmpfs_touch_attributes(inode);
 	hf_mutex_unlock(&inode->lock);
 	return 0;
-}
-
-HF_TMPFS_API int hf_tmpfs_node_setattr(struct hf_tmpfs_node *node,
-				       const struct hf_tmpfs_attributes *to)
-{
-	return tmpfs_set_attributes(tmpfs_inode_of(node), to);
 }

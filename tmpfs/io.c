@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* io - calls by descriptor: read, write, seek, size, fallocate, splice, attributes, flink. */
+/* io - calls by descriptor: read, write, seek, size, fallocate, splice, fstat, node. */
 #include <errno.h>
 #include <limits.h>
 #include <unistd.h>
@@ -7,178 +7,106 @@
 #include "holdfast/nofault.h"
 
 #include "data.h"
-#include "name.h"
+#include "node.h"
 #include "table.h"
 
 /* ---- calls --------------------------------------------------------------------------------- */
 
-struct transfer {
-	const struct iovec *pieces;
-	int count;
-	bool is_write;
-	bool is_at; /* use `at` and not the file's position */
-	off_t at;
-};
-
-static ssize_t move_all(struct tmpfs_inode *inode, const struct transfer *what, uint64_t at)
+static ssize_t read_at(struct tmpfs_file *file, char *to, size_t size, uint64_t at)
 {
-	size_t done = 0;
-	int error = 0;
+	bool fault = false;
+	size_t done = tmpfs_read_pages(file->inode, to, size, at, &fault);
 
-	for (int i = 0; i < what->count && !error; i++) {
-		const struct iovec *piece = &what->pieces[i];
-		size_t size = (size_t)tmpfs_least(piece->iov_len, TMPFS_RW_MAX - done), moved;
-		bool fault = false;
-
-		if (what->is_write) {
-			if (at + done + size > TMPFS_SIZE_MAX)
-				size = (size_t)(TMPFS_SIZE_MAX - at - done);
-			moved = tmpfs_write_pages(inode, piece->iov_base, size, at + done, &error);
-			if (!error && moved < tmpfs_least(piece->iov_len, TMPFS_RW_MAX - done))
-				error = -EFBIG;
-		} else {
-			moved = tmpfs_read_pages(inode, piece->iov_base, size, at + done, &fault);
-			error = fault ? -EFAULT : 0;
-		}
-		done += moved;
-		if (moved < size)
-			break;
-	}
-	return done > 0 ? (ssize_t)done : error;
+	if (!(file->flags & O_NOATIME))
+		tmpfs_accessed(file->inode);
+	return done == 0 && fault ? -EFAULT : (ssize_t)done;
 }
 
-static ssize_t move_at(struct tmpfs_file *file, const struct transfer *what, int64_t *at)
+/* With O_APPEND, sets *at to the end of the file. */
+static ssize_t write_at(struct tmpfs_file *file, const char *from, size_t size, int64_t *at)
 {
 	struct tmpfs_inode *inode = file->inode;
-	ssize_t done;
+	int error = 0;
+	size_t done, room;
 
-	if (!what->is_write) {
-		done = move_all(inode, what, (uint64_t)*at);
-		if (!(file->flags & O_NOATIME))
-			tmpfs_accessed(inode);
-		return done;
-	}
 	hf_mutex_lock(&inode->lock);
 	if (file->flags & O_APPEND)
 		*at = (int64_t)tmpfs_size(inode);
-	done = move_all(inode, what, (uint64_t)*at);
+	room = (size_t)tmpfs_least(size, (uint64_t)(TMPFS_SIZE_MAX - *at));
+	done = tmpfs_write_pages(inode, from, room, (uint64_t)*at, &error);
 	if (done > 0) {
 		tmpfs_drop_setuid(inode);
 		tmpfs_touch(inode);
 	}
 	hf_mutex_unlock(&inode->lock);
-	return done;
+	if (done > 0)
+		return (ssize_t)done;
+	return !error && room < size ? -EFBIG : error;
 }
 
-/* The total size; -1 if it exceeds SSIZE_MAX. */
-static ssize_t total_of(const struct iovec *pieces, int count)
+static ssize_t transfer_at(struct tmpfs_file *file, bool is_write, void *memory, size_t size,
+			   int64_t *at)
 {
-	size_t total = 0;
-
-	for (int i = 0; i < count; i++) {
-		if (pieces[i].iov_len > (size_t)SSIZE_MAX - total)
-			return -1;
-		total += pieces[i].iov_len;
-	}
-	return (ssize_t)total;
-}
-
-/* With the file's position in *at, under the file's mutex. */
-static ssize_t transfer_from(struct tmpfs_file *file, const struct transfer *what, int64_t *at)
-{
-	ssize_t total = total_of(what->pieces, what->count);
-
-	if (total < 0 || *at > TMPFS_SIZE_MAX - total)
+	if (size > (size_t)SSIZE_MAX || *at > TMPFS_SIZE_MAX - (int64_t)size)
 		return -EINVAL;
 	if (tmpfs_is_dir(file->inode))
 		return -EISDIR;
-	return move_at(file, what, at);
+	size = (size_t)tmpfs_least(size, TMPFS_RW_MAX);
+	return is_write ? write_at(file, memory, size, at)
+			: read_at(file, memory, size, (uint64_t)*at);
 }
 
-static ssize_t transfer(struct hf_tmpfs_table *table, int fd, const struct transfer *what)
+/* `where`: NULL = the file's position, which is then updated. */
+static ssize_t transfer(struct hf_tmpfs_table *table, int fd, bool is_write, void *memory,
+			size_t size, const off_t *where)
 {
-	int not_for = what->is_write ? O_RDONLY : O_WRONLY;
 	struct tmpfs_file *file;
 	ssize_t done;
 	int64_t at;
 
-	if (what->is_at && what->at < 0)
+	if (where && *where < 0)
 		return -EINVAL;
 	file = tmpfs_file_get(table, fd);
 	if (!file)
 		return -EBADF;
-	if ((file->flags & O_ACCMODE) == not_for) {
+	if ((file->flags & O_ACCMODE) == (is_write ? O_RDONLY : O_WRONLY)) {
 		done = -EBADF;
-	} else if (what->is_at) {
-		at = what->at;
-		done = transfer_from(file, what, &at);
+	} else if (where) {
+		at = *where;
+		done = transfer_at(file, is_write, memory, size, &at);
 	} else {
 		hf_mutex_lock(&file->lock);
 		at = file->position;
-		done = transfer_from(file, what, &at);
+		done = transfer_at(file, is_write, memory, size, &at);
 		if (done > 0)
-			file->position = at + done; /* with O_APPEND, `at` is the old end */
+			file->position = at + done;
 		hf_mutex_unlock(&file->lock);
 	}
 	tmpfs_file_put(table, file);
 	return done;
 }
 
-static ssize_t transfer_one(struct hf_tmpfs_table *table, int fd, bool is_write, const void *memory,
-			    size_t size, bool is_at, off_t at)
-{
-	struct iovec piece = { (void *)(uintptr_t)memory, size };
-	struct transfer what = { &piece, 1, is_write, is_at, at };
-
-	return transfer(table, fd, &what);
-}
-
-static ssize_t transfer_many(struct hf_tmpfs_table *table, int fd, bool is_write,
-			     const struct iovec *pieces, int count)
-{
-	struct iovec copy[IOV_MAX];
-	struct transfer what = { copy, count, is_write, false, 0 };
-
-	if (count < 0 || count > IOV_MAX)
-		return -EINVAL;
-	if (hf_copy_from_nofault(copy, pieces, (size_t)count * sizeof(copy[0])))
-		return -EFAULT;
-	return transfer(table, fd, &what);
-}
-
 HF_TMPFS_API ssize_t hf_tmpfs_read(struct hf_tmpfs_table *table, int fd, void *to, size_t size)
 {
-	return transfer_one(table, fd, false, to, size, false, 0);
+	return transfer(table, fd, false, to, size, NULL);
 }
 
 HF_TMPFS_API ssize_t hf_tmpfs_pread(struct hf_tmpfs_table *table, int fd, void *to, size_t size,
 				    off_t at)
 {
-	return transfer_one(table, fd, false, to, size, true, at);
-}
-
-HF_TMPFS_API ssize_t hf_tmpfs_readv(struct hf_tmpfs_table *table, int fd, const struct iovec *to,
-				    int count)
-{
-	return transfer_many(table, fd, false, to, count);
+	return transfer(table, fd, false, to, size, &at);
 }
 
 HF_TMPFS_API ssize_t hf_tmpfs_write(struct hf_tmpfs_table *table, int fd, const void *from,
 				    size_t size)
 {
-	return transfer_one(table, fd, true, from, size, false, 0);
+	return transfer(table, fd, true, (void *)(uintptr_t)from, size, NULL);
 }
 
 HF_TMPFS_API ssize_t hf_tmpfs_pwrite(struct hf_tmpfs_table *table, int fd, const void *from,
 				     size_t size, off_t at)
 {
-	return transfer_one(table, fd, true, from, size, true, at);
-}
-
-HF_TMPFS_API ssize_t hf_tmpfs_writev(struct hf_tmpfs_table *table, int fd, const struct iovec *from,
-				     int count)
-{
-	return transfer_many(table, fd, true, from, count);
+	return transfer(table, fd, true, (void *)(uintptr_t)from, size, &at);
 }
 
 /* ---- position ------------------------------------------------------------------------------ */
@@ -342,7 +270,7 @@ HF_TMPFS_API ssize_t hf_tmpfs_splice(struct hf_tmpfs_table *table, int fd, size_
 	return done;
 }
 
-/* ---- attributes, names --------------------------------------------------------------------- */
+/* ---- attributes, node ---------------------------------------------------------------------- */
 
 HF_TMPFS_API int hf_tmpfs_fstat(struct hf_tmpfs_table *table, int fd, struct stat *to)
 {
@@ -355,27 +283,13 @@ HF_TMPFS_API int hf_tmpfs_fstat(struct hf_tmpfs_table *table, int fd, struct sta
 	return 0;
 }
 
-HF_TMPFS_API int hf_tmpfs_fsetattr(struct hf_tmpfs_table *table, int fd,
-				   const struct hf_tmpfs_attributes *to)
+HF_TMPFS_API int hf_tmpfs_fd_node(struct hf_tmpfs_table *table, int fd, struct hf_tmpfs_node **node)
 {
 	struct tmpfs_file *file = tmpfs_file_get(table, fd);
-	int error;
 
 	if (!file)
 		return -EBADF;
-	error = tmpfs_set_attributes(file->inode, to);
+	*node = tmpfs_node_get(file->inode);
 	tmpfs_file_put(table, file);
-	return error;
-}
-
-HF_TMPFS_API int hf_tmpfs_flink(struct hf_tmpfs_table *table, int fd, const char *to)
-{
-	struct tmpfs_file *file = tmpfs_file_get(table, fd);
-	int error;
-
-	if (!file)
-		return -EBADF;
-	error = tmpfs_link_inode(tmpfs_root(table->block.fs), to, file->inode);
-	tmpfs_file_put(table, file);
-	return error;
+	return 0;
 }

@@ -89,12 +89,12 @@ static int make_link(struct tmpfs_walk *walk, struct tmpfs_inode *inode)
 }
 
 /* Adds a name that must not exist, for `linked`, or for a new inode if that is NULL. */
-static int add_name(struct tmpfs_inode *dir, const char *path, const struct tmpfs_made *what,
+static int add_name(struct hf_tmpfs_node *dir, const char *path, const struct tmpfs_made *what,
 		    struct tmpfs_inode *linked, struct hf_tmpfs_node **node)
 {
 	struct tmpfs_dentry *made = NULL;
 	struct tmpfs_walk walk;
-	int error = tmpfs_walk_parent(dir, path, &walk);
+	int error = tmpfs_walk_parent(tmpfs_inode_of(dir), path, false, &walk);
 
 	if (error)
 		return error;
@@ -122,27 +122,16 @@ static int add_name(struct tmpfs_inode *dir, const char *path, const struct tmpf
 	return error;
 }
 
-static int make_dir(struct tmpfs_inode *dir, const char *path, mode_t mode,
-		    struct hf_tmpfs_node **node)
+HF_TMPFS_API int hf_tmpfs_mkdir(struct hf_tmpfs_node *dir, const char *path, mode_t mode,
+				struct hf_tmpfs_node **node)
 {
 	const struct tmpfs_made what = { .mode = S_IFDIR | (mode & 07777) };
 
 	return add_name(dir, path, &what, NULL, node);
 }
 
-HF_TMPFS_API int hf_tmpfs_mkdir(struct hf_tmpfs *fs, const char *path, mode_t mode)
-{
-	return make_dir(tmpfs_root(fs), path, mode, NULL);
-}
-
-HF_TMPFS_API int hf_tmpfs_node_mkdir(struct hf_tmpfs_node *dir, const char *name, mode_t mode,
-				     struct hf_tmpfs_node **node)
-{
-	return make_dir(tmpfs_inode_of(dir), name, mode, node);
-}
-
-static int make_symlink(const char *target, struct tmpfs_inode *dir, const char *path,
-			struct hf_tmpfs_node **node)
+HF_TMPFS_API int hf_tmpfs_symlink(const char *target, struct hf_tmpfs_node *dir, const char *path,
+				  struct hf_tmpfs_node **node)
 {
 	const struct tmpfs_made what = { .mode = S_IFLNK | 0777, .target = target };
 	size_t length = strnlen(target, HF_TMPFS_PATH_MAX);
@@ -154,19 +143,8 @@ static int make_symlink(const char *target, struct tmpfs_inode *dir, const char 
 	return add_name(dir, path, &what, NULL, node);
 }
 
-HF_TMPFS_API int hf_tmpfs_symlink(struct hf_tmpfs *fs, const char *target, const char *path)
-{
-	return make_symlink(target, tmpfs_root(fs), path, NULL);
-}
-
-HF_TMPFS_API int hf_tmpfs_node_symlink(const char *target, struct hf_tmpfs_node *dir,
-				       const char *name, struct hf_tmpfs_node **node)
-{
-	return make_symlink(target, tmpfs_inode_of(dir), name, node);
-}
-
-static int make_special(struct tmpfs_inode *dir, const char *path, mode_t mode, dev_t device,
-			struct hf_tmpfs_node **node)
+HF_TMPFS_API int hf_tmpfs_mknod(struct hf_tmpfs_node *dir, const char *path, mode_t mode,
+				dev_t device, struct hf_tmpfs_node **node)
 {
 	struct tmpfs_made what = { .mode = mode };
 
@@ -190,43 +168,19 @@ static int make_special(struct tmpfs_inode *dir, const char *path, mode_t mode, 
 	return add_name(dir, path, &what, NULL, node);
 }
 
-HF_TMPFS_API int hf_tmpfs_mknod(struct hf_tmpfs *fs, const char *path, mode_t mode, dev_t device)
+HF_TMPFS_API int hf_tmpfs_link(struct hf_tmpfs_node *node, const char *from,
+			       struct hf_tmpfs_node *dir, const char *to)
 {
-	return make_special(tmpfs_root(fs), path, mode, device, NULL);
-}
+	struct tmpfs_found found;
+	int error = -EXDEV;
 
-HF_TMPFS_API int hf_tmpfs_node_mknod(struct hf_tmpfs_node *dir, const char *name, mode_t mode,
-				     dev_t device, struct hf_tmpfs_node **node)
-{
-	return make_special(tmpfs_inode_of(dir), name, mode, device, node);
-}
-
-HF_TMPFS_API int hf_tmpfs_link(struct hf_tmpfs *fs, const char *from, const char *to)
-{
-	struct tmpfs_dentry *dentry;
-	int error = tmpfs_walk_entry(tmpfs_root(fs), from, false, &dentry);
-
+	if (tmpfs_inode_of(node)->block.fs == tmpfs_inode_of(dir)->block.fs)
+		error = tmpfs_find(node, from, false, &found);
 	if (error)
 		return error;
-	error = add_name(tmpfs_root(fs), to, NULL, dentry->inode, NULL);
-	tmpfs_dentry_put(dentry);
+	error = add_name(dir, to, NULL, found.inode, NULL);
+	tmpfs_found_put(&found);
 	return error;
-}
-
-TMPFS_PRIVATE int tmpfs_link_inode(struct tmpfs_inode *dir, const char *path,
-				   struct tmpfs_inode *inode)
-{
-	return add_name(dir, path, NULL, inode, NULL);
-}
-
-HF_TMPFS_API int hf_tmpfs_node_link(struct hf_tmpfs_node *node, struct hf_tmpfs_node *dir,
-				    const char *name)
-{
-	struct tmpfs_inode *inode = tmpfs_inode_of(node), *in = tmpfs_inode_of(dir);
-
-	if (inode->block.fs != in->block.fs)
-		return -EXDEV;
-	return add_name(in, name, NULL, inode, NULL);
 }
 
 TMPFS_PRIVATE int tmpfs_create(struct tmpfs_inode *dir, const char *path, int flags, mode_t mode,
@@ -240,7 +194,7 @@ TMPFS_PRIVATE int tmpfs_create(struct tmpfs_inode *dir, const char *path, int fl
 	int error;
 
 	do {
-		error = tmpfs_walk_create(dir, path, follow, &walk);
+		error = tmpfs_walk_parent(dir, path, follow, &walk);
 		if (error)
 			return error;
 		again = false;
@@ -367,11 +321,11 @@ static int rmdir_locked(struct tmpfs_walk *walk, struct tmpfs_dentry **gone)
 	return 0;
 }
 
-static int remove_name(struct tmpfs_inode *dir, const char *path, bool is_dir)
+static int remove_name(struct hf_tmpfs_node *dir, const char *path, bool is_dir)
 {
 	struct tmpfs_dentry *gone = NULL;
 	struct tmpfs_walk walk;
-	int error = tmpfs_walk_parent(dir, path, &walk);
+	int error = tmpfs_walk_parent(tmpfs_inode_of(dir), path, false, &walk);
 
 	if (error)
 		return error;
@@ -399,24 +353,14 @@ static int remove_name(struct tmpfs_inode *dir, const char *path, bool is_dir)
 	return error;
 }
 
-HF_TMPFS_API int hf_tmpfs_unlink(struct hf_tmpfs *fs, const char *path)
+HF_TMPFS_API int hf_tmpfs_unlink(struct hf_tmpfs_node *dir, const char *path)
 {
-	return remove_name(tmpfs_root(fs), path, false);
+	return remove_name(dir, path, false);
 }
 
-HF_TMPFS_API int hf_tmpfs_node_unlink(struct hf_tmpfs_node *dir, const char *name)
+HF_TMPFS_API int hf_tmpfs_rmdir(struct hf_tmpfs_node *dir, const char *path)
 {
-	return remove_name(tmpfs_inode_of(dir), name, false);
-}
-
-HF_TMPFS_API int hf_tmpfs_rmdir(struct hf_tmpfs *fs, const char *path)
-{
-	return remove_name(tmpfs_root(fs), path, true);
-}
-
-HF_TMPFS_API int hf_tmpfs_node_rmdir(struct hf_tmpfs_node *dir, const char *name)
-{
-	return remove_name(tmpfs_inode_of(dir), name, true);
+	return remove_name(dir, path, true);
 }
 
 /* ---- rename -------------------------------------------------------------------------------- */
@@ -646,96 +590,50 @@ static int rename_walked(struct hf_tmpfs *fs, struct renaming *r)
 	return error;
 }
 
-static int rename_between(struct tmpfs_inode *from_dir, const char *from,
-			  struct tmpfs_inode *to_dir, const char *to, unsigned int flags)
+HF_TMPFS_API int hf_tmpfs_rename(struct hf_tmpfs_node *from_dir, const char *from,
+				 struct hf_tmpfs_node *to_dir, const char *to, unsigned int flags)
 {
 	const unsigned int known = HF_TMPFS_NOREPLACE | HF_TMPFS_EXCHANGE | HF_TMPFS_WHITEOUT;
+	struct tmpfs_inode *first = tmpfs_inode_of(from_dir), *second = tmpfs_inode_of(to_dir);
 	struct renaming r = { .flags = flags };
 	int error;
 
+	if (first->block.fs != second->block.fs)
+		return -EXDEV;
 	if ((flags & ~known) ||
 	    ((flags & HF_TMPFS_EXCHANGE) && (flags & (HF_TMPFS_NOREPLACE | HF_TMPFS_WHITEOUT))))
 		return -EINVAL;
-	error = tmpfs_walk_parent(from_dir, from, &r.from.walk);
+	error = tmpfs_walk_parent(first, from, false, &r.from.walk);
 	if (error)
 		return error;
-	error = tmpfs_walk_parent(to_dir, to, &r.to.walk);
+	error = tmpfs_walk_parent(second, to, false, &r.to.walk);
 	if (!error) {
-		error = rename_walked(from_dir->block.fs, &r);
+		error = rename_walked(first->block.fs, &r);
 		tmpfs_inode_put(r.to.walk.dir);
 	}
 	tmpfs_inode_put(r.from.walk.dir);
 	return error;
 }
 
-HF_TMPFS_API int hf_tmpfs_rename(struct hf_tmpfs *fs, const char *from, const char *to,
-				 unsigned int flags)
-{
-	return rename_between(tmpfs_root(fs), from, tmpfs_root(fs), to, flags);
-}
-
-HF_TMPFS_API int hf_tmpfs_node_rename(struct hf_tmpfs_node *from_dir, const char *from,
-				      struct hf_tmpfs_node *to_dir, const char *to,
-				      unsigned int flags)
-{
-	struct tmpfs_inode *first = tmpfs_inode_of(from_dir), *second = tmpfs_inode_of(to_dir);
-
-	if (first->block.fs != second->block.fs)
-		return -EXDEV;
-	return rename_between(first, from, second, to, flags);
-}
-
 /* ---- readlink ------------------------------------------------------------------------------ */
 
-static ssize_t copy_target(struct tmpfs_inode *inode, char *to, size_t size)
+HF_TMPFS_API ssize_t hf_tmpfs_readlink(struct hf_tmpfs_node *node, const char *path, char *to,
+				       size_t size)
 {
-	size_t length;
+	struct tmpfs_found found;
+	ssize_t result = size ? tmpfs_find(node, path, false, &found) : -EINVAL;
 
-	if (inode->type != S_IFLNK || size == 0)
-		return -EINVAL;
-	length = strnlen(inode->target->text, size);
-	if (hf_copy_to_nofault(to, inode->target->text, length))
-		return -EFAULT;
-	tmpfs_accessed(inode);
-	return (ssize_t)length;
-}
-
-HF_TMPFS_API ssize_t hf_tmpfs_node_readlink(struct hf_tmpfs_node *node, char *to, size_t size)
-{
-	return copy_target(tmpfs_inode_of(node), to, size);
-}
-
-HF_TMPFS_API ssize_t hf_tmpfs_readlink(struct hf_tmpfs *fs, const char *path, char *to, size_t size)
-{
-	struct tmpfs_dentry *dentry;
-	ssize_t result;
-
-	if (size == 0)
-		return -EINVAL;
-	result = tmpfs_walk_entry(tmpfs_root(fs), path, false, &dentry);
 	if (result)
 		return result;
-	result = copy_target(dentry->inode, to, size);
-	tmpfs_dentry_put(dentry);
+	if (found.inode->type != S_IFLNK) {
+		result = -EINVAL;
+	} else {
+		result = (ssize_t)strnlen(found.inode->target->text, size);
+		if (hf_copy_to_nofault(to, found.inode->target->text, (size_t)result))
+			result = -EFAULT;
+		else
+			tmpfs_accessed(found.inode);
+	}
+	tmpfs_found_put(&found);
 	return result;
-}
-
-/* ---- nodes by name -------------------------------------------------------------------------- */
-
-HF_TMPFS_API struct hf_tmpfs_node *hf_tmpfs_node_root(struct hf_tmpfs *fs)
-{
-	return tmpfs_node_get(tmpfs_root(fs));
-}
-
-HF_TMPFS_API int hf_tmpfs_node_lookup(struct hf_tmpfs_node *dir, const char *name,
-				      struct hf_tmpfs_node **node)
-{
-	struct tmpfs_dentry *dentry;
-	int error = tmpfs_walk_entry(tmpfs_inode_of(dir), name, false, &dentry);
-
-	if (error)
-		return error;
-	*node = tmpfs_node_get(dentry->inode);
-	tmpfs_dentry_put(dentry);
-	return 0;
 }

@@ -11,8 +11,4 @@ TMPFS_PRIVATE int tmpfs_create(struct tmpfs_inode *dir, const char *path, int fl
 TMPFS_PRIVATE int tmpfs_create_nameless(struct tmpfs_inode *dir, const char *path, int flags,
 					mode_t mode, struct tmpfs_inode **made);
 
-/* link(): adds a name for an inode, to which the caller has a reference. */
-TMPFS_PRIVATE int tmpfs_link_inode(struct tmpfs_inode *dir, const char *path,
-				   struct tmpfs_inode *inode);
-
 #endif

@@ -92,24 +92,31 @@ TMPFS_PRIVATE void tmpfs_object_delete(struct tmpfs_block *block)
 	put_memory(fs, block, block->size);
 }
 
+TMPFS_PRIVATE uint64_t tmpfs_objects_delete(struct tmpfs_block *chain)
+{
+	uint64_t freed = 0;
+
+	while (chain) {
+		struct tmpfs_block *next = chain->next;
+
+		freed += chain->size;
+		tmpfs_object_delete(chain);
+		chain = next;
+	}
+	return freed;
+}
+
 /* L5 held. */
 static void collect(struct hf_tmpfs *fs)
 {
 	struct tmpfs_block *block =
 		atomic_exchange_explicit(&fs->waiting, NULL, memory_order_acquire);
-	uint64_t freed = 0, number;
+	uint64_t number = atomic_fetch_add_explicit(&fs->begun, 1, memory_order_seq_cst) + 1;
 
-	number = atomic_fetch_add_explicit(&fs->begun, 1, memory_order_seq_cst) + 1;
 	tmpfs_rcu_synchronize();
 	atomic_store_explicit(&fs->ended, number, memory_order_release);
-	while (block) {
-		struct tmpfs_block *next = block->next;
-
-		freed += block->size;
-		tmpfs_object_delete(block);
-		block = next;
-	}
-	atomic_fetch_sub_explicit(&fs->waiting_bytes, freed, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&fs->waiting_bytes, tmpfs_objects_delete(block),
+				  memory_order_relaxed);
 }
 
 TMPFS_PRIVATE void *tmpfs_object_new(struct hf_tmpfs *fs, enum tmpfs_kind kind, size_t size)

@@ -81,8 +81,9 @@ struct hf_tmpfs {
  * section, nor under a spinlock.
  */
 TMPFS_PRIVATE void *tmpfs_object_new(struct hf_tmpfs *fs, enum tmpfs_kind kind, size_t size);
-/* Frees one object at once, or a whole chain after a grace period. */
+/* Frees one object, or a chain, at once; a chain after a grace period. */
 TMPFS_PRIVATE void tmpfs_object_delete(struct tmpfs_block *block);
+TMPFS_PRIVATE uint64_t tmpfs_objects_delete(struct tmpfs_block *chain); /* returns the bytes */
 TMPFS_PRIVATE void tmpfs_object_delete_later(struct tmpfs_block *chain);
 /* Waits for a grace period, then frees everything on the waiting list. */
 TMPFS_PRIVATE void tmpfs_collect(struct hf_tmpfs *fs);

@@ -298,12 +298,5 @@ TMPFS_PRIVATE void tmpfs_tree_remove(struct tmpfs_tree *tree, uint64_t index)
 
 TMPFS_PRIVATE void tmpfs_pages_free(struct tmpfs_tree *tree)
 {
-	struct tmpfs_block *block = take_out(tree, 0, TMPFS_INDEX_END, false);
-
-	while (block) {
-		struct tmpfs_block *next = block->next;
-
-		tmpfs_object_delete(block);
-		block = next;
-	}
+	(void)tmpfs_objects_delete(take_out(tree, 0, TMPFS_INDEX_END, false));
 }

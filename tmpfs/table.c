@@ -203,32 +203,22 @@ static int may_open(const struct tmpfs_inode *inode, int flags)
 	return 0;
 }
 
-/* What to open: `path`, starting at `dir`; if it is NULL, the inode `dir`, of any type. */
-struct wanted {
-	struct tmpfs_inode *dir;
-	const char *path;
-	int flags;
-	mode_t mode;
-	struct hf_tmpfs_node **node; /* NULL = not asked for */
-};
-
-/* Finds the file's dentry, or its inode, with a reference. */
-static int find_wanted(const struct wanted *what, struct tmpfs_file *file)
+/* Sets the file's dentry, or its inode, with a reference. */
+static int find_file(struct tmpfs_file *file, struct tmpfs_inode *dir, const char *path, int flags,
+		     mode_t mode, struct hf_tmpfs_node **node)
 {
-	int flags = what->flags, error = 0;
+	int error = 0;
 
 	file->dentry = NULL;
-	file->inode = what->dir;
+	file->inode = dir;
 	if (flags & NAMELESS)
-		error = tmpfs_create_nameless(what->dir, what->path, flags, what->mode,
-					      &file->inode);
-	else if (!what->path)
-		hf_refcount_inc(&what->dir->refs);
+		error = tmpfs_create_nameless(dir, path, flags, mode, &file->inode);
+	else if (!path)
+		hf_refcount_inc(&dir->refs);
 	else if (flags & O_CREAT)
-		error = tmpfs_create(what->dir, what->path, flags, what->mode, &file->dentry);
+		error = tmpfs_create(dir, path, flags, mode, &file->dentry);
 	else
-		error = tmpfs_walk_entry(what->dir, what->path, !(flags & O_NOFOLLOW),
-					 &file->dentry);
+		error = tmpfs_walk_entry(dir, path, !(flags & O_NOFOLLOW), &file->dentry);
 	if (error)
 		return error;
 	if (file->dentry)
@@ -238,16 +228,23 @@ static int find_wanted(const struct wanted *what, struct tmpfs_file *file)
 		error = tmpfs_truncate(file->inode, 0);
 	if (error)
 		drop(file->dentry, file->inode);
-	else if (what->node)
-		*what->node = tmpfs_node_get(file->inode);
+	else if (node)
+		*node = tmpfs_node_get(file->inode);
 	return error;
 }
 
-static int open_wanted(struct hf_tmpfs_table *table, const struct wanted *what)
+HF_TMPFS_API int hf_tmpfs_open(struct hf_tmpfs_table *table, struct hf_tmpfs_node *dir,
+			       const char *path, int flags, mode_t mode,
+			       struct hf_tmpfs_node **node)
 {
+	struct tmpfs_inode *start = dir ? tmpfs_inode_of(dir) : tmpfs_root(table->block.fs);
 	struct tmpfs_file *file = NULL;
-	int flags = what->flags, fd, error;
+	int fd, error;
 
+	if (start->block.fs != table->block.fs)
+		return -EXDEV;
+	if (!path)
+		flags &= ~O_CREAT;
 	if ((flags & O_ACCMODE) == O_ACCMODE || (flags & O_CREAT && flags & O_DIRECTORY))
 		return -EINVAL;
 	if ((flags & NAMELESS) && (!(flags & O_DIRECTORY) || (flags & O_ACCMODE) == O_RDONLY))
@@ -256,7 +253,7 @@ static int open_wanted(struct hf_tmpfs_table *table, const struct wanted *what)
 	fd = alloc_file(table, &file);
 	if (fd < 0)
 		return fd;
-	error = find_wanted(what, file);
+	error = find_file(file, start, path, flags, mode, node);
 	if (error) {
 		hf_spinlock_lock(&table->lock);
 		free_descriptor(table, (unsigned int)fd);
@@ -270,41 +267,6 @@ static int open_wanted(struct hf_tmpfs_table *table, const struct wanted *what)
 	hf_refcount_set_release(&file->refs, 1); /* T4 */
 	atomic_store_explicit(&table->slot[fd], file, memory_order_release);
 	return fd;
-}
-
-HF_TMPFS_API int hf_tmpfs_open(struct hf_tmpfs_table *table, const char *path, int flags,
-			       mode_t mode)
-{
-	struct wanted what = { tmpfs_root(table->block.fs), path, flags, mode, NULL };
-
-	return open_wanted(table, &what);
-}
-
-HF_TMPFS_API int hf_tmpfs_node_create(struct hf_tmpfs_table *table, struct hf_tmpfs_node *dir,
-				      const char *name, int flags, mode_t mode,
-				      struct hf_tmpfs_node **node)
-{
-	struct wanted what = { tmpfs_inode_of(dir), name, (flags & ~NAMELESS) | O_CREAT, mode,
-			       node };
-
-	return table->block.fs == what.dir->block.fs ? open_wanted(table, &what) : -EXDEV;
-}
-
-HF_TMPFS_API int hf_tmpfs_node_tmpfile(struct hf_tmpfs_table *table, struct hf_tmpfs_node *dir,
-				       int flags, mode_t mode, struct hf_tmpfs_node **node)
-{
-	struct wanted what = { tmpfs_inode_of(dir), NULL, (flags & ~O_CREAT) | O_TMPFILE, mode,
-			       node };
-
-	return table->block.fs == what.dir->block.fs ? open_wanted(table, &what) : -EXDEV;
-}
-
-HF_TMPFS_API int hf_tmpfs_node_open(struct hf_tmpfs_table *table, struct hf_tmpfs_node *node,
-				    int flags)
-{
-	struct wanted what = { tmpfs_inode_of(node), NULL, flags & ~(O_CREAT | NAMELESS), 0, NULL };
-
-	return table->block.fs == what.dir->block.fs ? open_wanted(table, &what) : -EXDEV;
 }
 
 HF_TMPFS_API int hf_tmpfs_close(struct hf_tmpfs_table *table, int fd)

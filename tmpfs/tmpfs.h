@@ -17,16 +17,17 @@
  *     (spinlock, bitmap)   refcount  lockref   refcount   (no count)
  *
  *   A node is the program's handle of an inode: it keeps the inode alive, with or without a name,
- *   until the last reference is put, and a file can be opened by it.
+ *   until the last reference is put. Each call by name takes a node and a path that starts at it, as
+ *   mkdirat() and the like; programs that need only absolute paths pass hf_tmpfs_root().
  *
  *     node ----------------> inode          table --descriptor--> file --> inode
  *     64-bit count           refcount
  *
  * Meaning
  *   The calls behave as on Linux's tmpfs, including their errors, except that: no permission or
- *   privilege is checked, so no call fails with EACCES (of a mount, the kernel checks them); paths
- *   start at the root, with or without a slash; FIFOs, sockets and devices can be created but not
- *   opened (ENXIO). The access time is updated as with `relatime`.
+ *   privilege is checked, so no call fails with EACCES (of a mount, the kernel checks them); FIFOs,
+ *   sockets and devices can be created but not opened (ENXIO). The access time is updated as with
+ *   `relatime`.
  *
  *   New files belong to the thread's caller: see hf_tmpfs_act_as().
  *
@@ -65,7 +66,6 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/types.h>
-#include <sys/uio.h>
 
 /* A program that includes all of the sources in one file defines this as `static`. */
 #ifndef HF_TMPFS_API
@@ -204,39 +204,88 @@ struct hf_tmpfs_caller {
  */
 HF_TMPFS_API void hf_tmpfs_act_as(const struct hf_tmpfs_caller *caller);
 
+/* ---- nodes --------------------------------------------------------------------------------- */
+
+/*
+ * A node stays the same inode, whatever its names are, as long as it has references; until they are
+ * dropped an unlinked inode counts against the limits. The caller needs a reference to each node
+ * that it passes.
+ *
+ * A path that begins with a slash starts at the root, any other at the node. Where a path may be
+ * NULL, that means the node itself. Every path can cause ENOENT, ENOTDIR, ELOOP and ENAMETOOLONG;
+ * ENOTDIR also if the node is not a directory, ENOENT also if it has been removed. Two nodes of
+ * different file systems cause EXDEV.
+ *
+ * *node is set to the node that was found or made, with a reference. Except in lookup, `node` may be
+ * NULL.
+ */
+struct hf_tmpfs_node;
+
+/* The root, which needs no reference. */
+HF_TMPFS_API struct hf_tmpfs_node *hf_tmpfs_root(struct hf_tmpfs *fs);
+
+/* Does not follow a symlink at the end. */
+HF_TMPFS_API int hf_tmpfs_lookup(struct hf_tmpfs_node *dir, const char *path,
+				 struct hf_tmpfs_node **node);
+
+/* The node of an open file. EBADF. */
+HF_TMPFS_API int hf_tmpfs_fd_node(struct hf_tmpfs_table *table, int fd,
+				  struct hf_tmpfs_node **node);
+
+/* Adds a reference. */
+HF_TMPFS_API void hf_tmpfs_node_get(struct hf_tmpfs_node *node);
+
+/**
+ * hf_tmpfs_node_put - drop references
+ * @count: how many; 0 = none
+ *
+ * Errors:   if there are fewer, SUB_UAF is reported and none is dropped
+ */
+HF_TMPFS_API void hf_tmpfs_node_put(struct hf_tmpfs_node *node, uint64_t count);
+
+/* Drops all references to all nodes. No concurrent call may use a node. */
+HF_TMPFS_API void hf_tmpfs_nodes_put(struct hf_tmpfs *fs);
+
 /* ---- names --------------------------------------------------------------------------------- */
 
 /*
- * ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG come from any path. Beyond these:
+ * Errors, beyond those above:
  *
  *   mkdir     EEXIST; ENOSPC: no inode left
+ *   mknod     EEXIST; ENOSPC; EINVAL: neither a file, FIFO, socket nor device; EPERM: a directory
  *   rmdir     ENOTEMPTY; EINVAL: ends in "."; EBUSY: the root
- *   link      EEXIST; EPERM: a directory; ENOSPC; a symlink is linked, not followed
  *   symlink   EEXIST; ENOSPC; ENOENT: empty target
  *   readlink  EINVAL: no symlink, or size 0; returns the bytes, without a terminating 0
+ *   link      EEXIST; EPERM: a directory; ENOSPC; ENOENT: the node was unlinked, or opened with
+ *             O_TMPFILE | O_EXCL. A symlink at the end of `from` is linked, not followed. `from`
+ *             may be NULL.
  *   unlink    EISDIR
  *   rename    EINVAL: bad flags, or a directory into itself; EBUSY: ends in "." or ".."; EEXIST;
  *             EISDIR; ENOTEMPTY; ENOSPC: no inode left for a whiteout
- *   mknod     EEXIST; ENOSPC; EINVAL: neither a file, FIFO, socket nor device; EPERM: a directory
- *   flink     as link, for an open file; ENOENT: it was unlinked, or opened with O_TMPFILE | O_EXCL
  */
-HF_TMPFS_API int hf_tmpfs_mkdir(struct hf_tmpfs *fs, const char *path, mode_t mode);
-HF_TMPFS_API int hf_tmpfs_mknod(struct hf_tmpfs *fs, const char *path, mode_t mode, dev_t device);
-HF_TMPFS_API int hf_tmpfs_rmdir(struct hf_tmpfs *fs, const char *path);
-HF_TMPFS_API int hf_tmpfs_link(struct hf_tmpfs *fs, const char *from, const char *to);
-HF_TMPFS_API int hf_tmpfs_flink(struct hf_tmpfs_table *table, int fd, const char *to);
-HF_TMPFS_API int hf_tmpfs_symlink(struct hf_tmpfs *fs, const char *target, const char *path);
-HF_TMPFS_API ssize_t hf_tmpfs_readlink(struct hf_tmpfs *fs, const char *path, char *to,
+HF_TMPFS_API int hf_tmpfs_mkdir(struct hf_tmpfs_node *dir, const char *path, mode_t mode,
+				struct hf_tmpfs_node **node);
+HF_TMPFS_API int hf_tmpfs_mknod(struct hf_tmpfs_node *dir, const char *path, mode_t mode,
+				dev_t device, struct hf_tmpfs_node **node);
+HF_TMPFS_API int hf_tmpfs_rmdir(struct hf_tmpfs_node *dir, const char *path);
+HF_TMPFS_API int hf_tmpfs_symlink(const char *target, struct hf_tmpfs_node *dir, const char *path,
+				  struct hf_tmpfs_node **node);
+HF_TMPFS_API ssize_t hf_tmpfs_readlink(struct hf_tmpfs_node *node, const char *path, char *to,
 				       size_t size);
-HF_TMPFS_API int hf_tmpfs_unlink(struct hf_tmpfs *fs, const char *path);
-HF_TMPFS_API int hf_tmpfs_rename(struct hf_tmpfs *fs, const char *from, const char *to,
-				 unsigned int flags);
+HF_TMPFS_API int hf_tmpfs_link(struct hf_tmpfs_node *node, const char *from,
+			       struct hf_tmpfs_node *dir, const char *to);
+HF_TMPFS_API int hf_tmpfs_unlink(struct hf_tmpfs_node *dir, const char *path);
+HF_TMPFS_API int hf_tmpfs_rename(struct hf_tmpfs_node *from_dir, const char *from,
+				 struct hf_tmpfs_node *to_dir, const char *to, unsigned int flags);
 
 /* ---- attributes ---------------------------------------------------------------------------- */
 
-HF_TMPFS_API int hf_tmpfs_stat(struct hf_tmpfs *fs, const char *path, struct stat *to);
-HF_TMPFS_API int hf_tmpfs_lstat(struct hf_tmpfs *fs, const char *path, struct stat *to);
+/* In these calls the path may be NULL; with `follow` a symlink at its end is followed. */
+HF_TMPFS_API int hf_tmpfs_stat(struct hf_tmpfs_node *node, const char *path, bool follow,
+			       struct stat *to);
 HF_TMPFS_API int hf_tmpfs_fstat(struct hf_tmpfs_table *table, int fd, struct stat *to);
+/* When the inode was made. */
+HF_TMPFS_API struct timespec hf_tmpfs_birth(struct hf_tmpfs_node *node);
 
 #define HF_TMPFS_SET_MODE 1u
 #define HF_TMPFS_SET_UID 2u
@@ -253,14 +302,9 @@ struct hf_tmpfs_attributes {
 	struct timespec atime, mtime;
 };
 
-/*
- * Set the attributes that `set` names, and always the time of change (ctime). Without `follow`, a
- * symlink at the end of the path is changed itself. EINVAL: unknown bits in `set`.
- */
-HF_TMPFS_API int hf_tmpfs_setattr(struct hf_tmpfs *fs, const char *path, bool follow,
+/* Sets what `set` names, and always the time of change (ctime). EINVAL: unknown bits in `set`. */
+HF_TMPFS_API int hf_tmpfs_setattr(struct hf_tmpfs_node *node, const char *path, bool follow,
 				  const struct hf_tmpfs_attributes *to);
-HF_TMPFS_API int hf_tmpfs_fsetattr(struct hf_tmpfs_table *table, int fd,
-				   const struct hf_tmpfs_attributes *to);
 
 /*
  * Extended attributes, whose names begin with "user.", of regular files and directories. An inode's
@@ -279,31 +323,35 @@ HF_TMPFS_API int hf_tmpfs_fsetattr(struct hf_tmpfs_table *table, int fd,
  * get and list return the number of bytes; with size 0 they only report how many are needed. list
  * terminates each name by a 0.
  */
-HF_TMPFS_API ssize_t hf_tmpfs_getxattr(struct hf_tmpfs *fs, const char *path, bool follow,
+HF_TMPFS_API ssize_t hf_tmpfs_getxattr(struct hf_tmpfs_node *node, const char *path, bool follow,
 				       const char *name, void *to, size_t size);
-HF_TMPFS_API int hf_tmpfs_setxattr(struct hf_tmpfs *fs, const char *path, bool follow,
+HF_TMPFS_API int hf_tmpfs_setxattr(struct hf_tmpfs_node *node, const char *path, bool follow,
 				   const char *name, const void *from, size_t size, int flags);
-HF_TMPFS_API ssize_t hf_tmpfs_listxattr(struct hf_tmpfs *fs, const char *path, bool follow,
+HF_TMPFS_API ssize_t hf_tmpfs_listxattr(struct hf_tmpfs_node *node, const char *path, bool follow,
 					char *to, size_t size);
-HF_TMPFS_API int hf_tmpfs_removexattr(struct hf_tmpfs *fs, const char *path, bool follow,
+HF_TMPFS_API int hf_tmpfs_removexattr(struct hf_tmpfs_node *node, const char *path, bool follow,
 				      const char *name);
 
 /* ---- open files ---------------------------------------------------------------------------- */
 
 /**
  * hf_tmpfs_open - open a file, or create it
+ * @dir:   where the path starts; NULL = the root
+ * @path:  NULL = open `dir` itself, of whatever type, named or not; O_CREAT is ignored then
  * @flags: O_RDONLY, O_WRONLY or O_RDWR, and any of O_CREAT, O_EXCL, O_TRUNC, O_APPEND, O_DIRECTORY,
  *         O_NOFOLLOW, O_NOATIME. O_TMPFILE creates a file without a name in the directory `path`;
- *         unless O_EXCL is set, flink() may give it a name. Other flags are ignored.
+ *         unless O_EXCL is set, link() may give it a name. Other flags are ignored.
  * @mode:  of a file that is created
+ * @node:  gets the file's node, with a reference; NULL = not needed
  *
  * Errors:   EEXIST, EISDIR, ENOTDIR, ELOOP; EMFILE: the table is full; ENOSPC: no inode left;
  *           EINVAL: no such access mode, or O_TMPFILE without write access; ENXIO: a FIFO, socket
- *           or device
+ *           or device; EXDEV
  * Return:   the lowest free descriptor
  */
-HF_TMPFS_API int hf_tmpfs_open(struct hf_tmpfs_table *table, const char *path, int flags,
-			       mode_t mode);
+HF_TMPFS_API int hf_tmpfs_open(struct hf_tmpfs_table *table, struct hf_tmpfs_node *dir,
+			       const char *path, int flags, mode_t mode,
+			       struct hf_tmpfs_node **node);
 
 /* EBADF: not open. A concurrent call on the descriptor completes. */
 HF_TMPFS_API int hf_tmpfs_close(struct hf_tmpfs_table *table, int fd);
@@ -314,25 +362,24 @@ HF_TMPFS_API int hf_tmpfs_dup(struct hf_tmpfs_table *table, int fd);
 /*
  * Read and write data, at most 0x7ffff000 bytes per call. Reading a hole clears the buffer
  * (hf_clear_nofault); data is copied (hf_copy_to_nofault). EBADF: not open, or not for this access;
- * EISDIR; EFAULT; EINVAL: negative position, bad iovec; ENOSPC: no page left; EFBIG.
+ * EISDIR; EFAULT; EINVAL: negative position, or a size above SSIZE_MAX; ENOSPC: no page left; EFBIG.
  */
 HF_TMPFS_API ssize_t hf_tmpfs_read(struct hf_tmpfs_table *table, int fd, void *to, size_t size);
 HF_TMPFS_API ssize_t hf_tmpfs_pread(struct hf_tmpfs_table *table, int fd, void *to, size_t size,
 				    off_t at);
-HF_TMPFS_API ssize_t hf_tmpfs_readv(struct hf_tmpfs_table *table, int fd, const struct iovec *to,
-				    int count);
 HF_TMPFS_API ssize_t hf_tmpfs_write(struct hf_tmpfs_table *table, int fd, const void *from,
 				    size_t size);
 HF_TMPFS_API ssize_t hf_tmpfs_pwrite(struct hf_tmpfs_table *table, int fd, const void *from,
 				     size_t size, off_t at);
-HF_TMPFS_API ssize_t hf_tmpfs_writev(struct hf_tmpfs_table *table, int fd, const struct iovec *from,
-				     int count);
 
 /* SEEK_SET, SEEK_CUR, SEEK_END, SEEK_DATA, SEEK_HOLE. EINVAL; ENXIO: no data after the offset. */
 HF_TMPFS_API off_t hf_tmpfs_lseek(struct hf_tmpfs_table *table, int fd, off_t offset, int whence);
 
-/* EINVAL: negative size, or the descriptor is not open for writing; EISDIR; EFBIG. */
-HF_TMPFS_API int hf_tmpfs_truncate(struct hf_tmpfs *fs, const char *path, off_t size);
+/*
+ * EINVAL: negative size, not a regular file, or a descriptor not open for writing; EISDIR; EFBIG.
+ * The path may be NULL; a symlink at its end is followed.
+ */
+HF_TMPFS_API int hf_tmpfs_truncate(struct hf_tmpfs_node *node, const char *path, off_t size);
 HF_TMPFS_API int hf_tmpfs_ftruncate(struct hf_tmpfs_table *table, int fd, off_t size);
 
 /*
@@ -387,85 +434,6 @@ HF_TMPFS_API ssize_t hf_tmpfs_splice(struct hf_tmpfs_table *table, int fd, size_
 				     int (*sink)(void *data, struct hf_tmpfs_buffer *buffer),
 				     void *data);
 HF_TMPFS_API void hf_tmpfs_buffer_free(struct hf_tmpfs_buffer *buffer);
-
-/* ---- nodes --------------------------------------------------------------------------------- */
-
-/*
- * For a server whose clients refer to files by number, as the kernel does with a mount. A node
- * stays the same inode, whatever its names are, as long as it has references; until they are
- * dropped an unlinked inode counts against the limits. The caller needs a reference to each node
- * that it passes.
- */
-struct hf_tmpfs_node;
-
-/* Returns the root, with a reference. */
-HF_TMPFS_API struct hf_tmpfs_node *hf_tmpfs_node_root(struct hf_tmpfs *fs);
-
-/* Adds a reference. */
-HF_TMPFS_API void hf_tmpfs_node_get(struct hf_tmpfs_node *node);
-
-/**
- * hf_tmpfs_node_put - drop references
- * @count: how many; 0 = none
- *
- * Errors:   if there are fewer, SUB_UAF is reported and none is dropped
- */
-HF_TMPFS_API void hf_tmpfs_node_put(struct hf_tmpfs_node *node, uint64_t count);
-
-/* Drops all references to all nodes. No concurrent call may use a node. */
-HF_TMPFS_API void hf_tmpfs_nodes_put(struct hf_tmpfs *fs);
-
-/*
- * The calls above, with a path relative to `dir`, as mkdirat() and the like; a path that begins
- * with a slash starts at the root. lookup does not follow a symlink at the end. Errors as above,
- * and ENOTDIR: `dir` is not a directory; ENOENT: it has been removed; EXDEV: the nodes are of two
- * file systems.
- *
- * *node is the inode that was found or made, with a reference; mkdir, mknod and symlink also accept
- * NULL.
- */
-HF_TMPFS_API int hf_tmpfs_node_lookup(struct hf_tmpfs_node *dir, const char *name,
-				      struct hf_tmpfs_node **node);
-HF_TMPFS_API int hf_tmpfs_node_mkdir(struct hf_tmpfs_node *dir, const char *name, mode_t mode,
-				     struct hf_tmpfs_node **node);
-HF_TMPFS_API int hf_tmpfs_node_mknod(struct hf_tmpfs_node *dir, const char *name, mode_t mode,
-				     dev_t device, struct hf_tmpfs_node **node);
-HF_TMPFS_API int hf_tmpfs_node_rmdir(struct hf_tmpfs_node *dir, const char *name);
-HF_TMPFS_API int hf_tmpfs_node_symlink(const char *target, struct hf_tmpfs_node *dir,
-				       const char *name, struct hf_tmpfs_node **node);
-HF_TMPFS_API int hf_tmpfs_node_link(struct hf_tmpfs_node *node, struct hf_tmpfs_node *dir,
-				    const char *name);
-HF_TMPFS_API int hf_tmpfs_node_unlink(struct hf_tmpfs_node *dir, const char *name);
-HF_TMPFS_API int hf_tmpfs_node_rename(struct hf_tmpfs_node *from_dir, const char *from,
-				      struct hf_tmpfs_node *to_dir, const char *to,
-				      unsigned int flags);
-
-/* Calls on the inode itself. truncate of a symlink: EINVAL. */
-HF_TMPFS_API void hf_tmpfs_node_stat(struct hf_tmpfs_node *node, struct stat *to);
-HF_TMPFS_API struct timespec hf_tmpfs_node_birth(struct hf_tmpfs_node *node);
-HF_TMPFS_API int hf_tmpfs_node_setattr(struct hf_tmpfs_node *node,
-				       const struct hf_tmpfs_attributes *to);
-HF_TMPFS_API int hf_tmpfs_node_truncate(struct hf_tmpfs_node *node, off_t size);
-HF_TMPFS_API ssize_t hf_tmpfs_node_readlink(struct hf_tmpfs_node *node, char *to, size_t size);
-HF_TMPFS_API ssize_t hf_tmpfs_node_getxattr(struct hf_tmpfs_node *node, const char *name, void *to,
-					    size_t size);
-HF_TMPFS_API int hf_tmpfs_node_setxattr(struct hf_tmpfs_node *node, const char *name,
-					const void *from, size_t size, int flags);
-HF_TMPFS_API ssize_t hf_tmpfs_node_listxattr(struct hf_tmpfs_node *node, char *to, size_t size);
-HF_TMPFS_API int hf_tmpfs_node_removexattr(struct hf_tmpfs_node *node, const char *name);
-
-/* As hf_tmpfs_open() with O_CREAT. *node is the file's node, with a reference; may be NULL. */
-HF_TMPFS_API int hf_tmpfs_node_create(struct hf_tmpfs_table *table, struct hf_tmpfs_node *dir,
-				      const char *name, int flags, mode_t mode,
-				      struct hf_tmpfs_node **node);
-
-/* As hf_tmpfs_open() with O_TMPFILE; `flags` is O_WRONLY or O_RDWR, optionally with O_EXCL. */
-HF_TMPFS_API int hf_tmpfs_node_tmpfile(struct hf_tmpfs_table *table, struct hf_tmpfs_node *dir,
-				       int flags, mode_t mode, struct hf_tmpfs_node **node);
-
-/* Opens this inode, with or without a name. O_CREAT is ignored; ELOOP: a symlink. */
-HF_TMPFS_API int hf_tmpfs_node_open(struct hf_tmpfs_table *table, struct hf_tmpfs_node *node,
-				    int flags);
 
 /* ---- check --------------------------------------------------------------------------------- */
 

@@ -166,6 +166,26 @@ TMPFS_PRIVATE int tmpfs_walk_entry(struct tmpfs_inode *dir, const char *path, bo
 	return error;
 }
 
+TMPFS_PRIVATE int tmpfs_find(struct hf_tmpfs_node *node, const char *path, bool to_follow,
+			     struct tmpfs_found *found)
+{
+	int error;
+
+	*found = (struct tmpfs_found){ tmpfs_inode_of(node), NULL };
+	if (!path)
+		return 0;
+	error = tmpfs_walk_entry(found->inode, path, to_follow, &found->dentry);
+	if (!error)
+		found->inode = found->dentry->inode;
+	return error;
+}
+
+TMPFS_PRIVATE void tmpfs_found_put(struct tmpfs_found *found)
+{
+	if (found->dentry)
+		tmpfs_dentry_put(found->dentry);
+}
+
 /* Takes a reference to the directory and copies the name, for use after the read-side section. */
 static int keep(struct tmpfs_walk *walk)
 {
@@ -181,20 +201,7 @@ static int keep(struct tmpfs_walk *walk)
 	return 0;
 }
 
-TMPFS_PRIVATE int tmpfs_walk_parent(struct tmpfs_inode *dir, const char *path,
-				    struct tmpfs_walk *walk)
-{
-	int error;
-
-	tmpfs_rcu_read_lock();
-	error = start(walk, dir, path);
-	if (!error)
-		error = keep(walk);
-	tmpfs_rcu_read_unlock();
-	return error;
-}
-
-TMPFS_PRIVATE int tmpfs_walk_create(struct tmpfs_inode *dir, const char *path, bool to_follow,
+TMPFS_PRIVATE int tmpfs_walk_parent(struct tmpfs_inode *dir, const char *path, bool to_follow,
 				    struct tmpfs_walk *walk)
 {
 	struct tmpfs_dentry *dentry;
@@ -202,8 +209,8 @@ TMPFS_PRIVATE int tmpfs_walk_create(struct tmpfs_inode *dir, const char *path, b
 
 	tmpfs_rcu_read_lock();
 	error = start(walk, dir, path);
-	if (!error)
-		error = last_entry(walk, to_follow, true, &dentry);
+	if (!error && to_follow)
+		error = last_entry(walk, true, true, &dentry);
 	if (!error)
 		error = keep(walk);
 	tmpfs_rcu_read_unlock();

@@ -22,19 +22,24 @@ struct tmpfs_walk {
 	char copy[HF_TMPFS_NAME_MAX + 1]; /* tmpfs_walk_parent(): of the name */
 };
 
-/*
- * Each starts at `dir`, or at the root if the path begins with a slash. The caller has a reference
- * to `dir`.
- */
+/* Paths start at `dir`, to which the caller has a reference; with a slash, at the root. */
+
+/* An inode found by a node and a path. */
+struct tmpfs_found {
+	struct tmpfs_inode *inode;
+	struct tmpfs_dentry *dentry; /* a reference; NULL: the inode is the node's */
+};
+
+/* `path` may be NULL: the node itself. If found, tmpfs_found_put() drops the reference. */
+TMPFS_PRIVATE int tmpfs_find(struct hf_tmpfs_node *node, const char *path, bool follow,
+			     struct tmpfs_found *found);
+TMPFS_PRIVATE void tmpfs_found_put(struct tmpfs_found *found);
 
 /* The dentry of a path, with a reference. */
 TMPFS_PRIVATE int tmpfs_walk_entry(struct tmpfs_inode *dir, const char *path, bool follow,
 				   struct tmpfs_dentry **found);
-/* The directory of the last component, with a reference; a symlink at the end is not followed. */
-TMPFS_PRIVATE int tmpfs_walk_parent(struct tmpfs_inode *dir, const char *path,
-				    struct tmpfs_walk *walk);
-/* For open(O_CREAT): symlinks at the end are followed. */
-TMPFS_PRIVATE int tmpfs_walk_create(struct tmpfs_inode *dir, const char *path, bool follow,
+/* The directory of the last component, with a reference. `follow`: follows symlinks at the end. */
+TMPFS_PRIVATE int tmpfs_walk_parent(struct tmpfs_inode *dir, const char *path, bool follow,
 				    struct tmpfs_walk *walk);
 
 #endif

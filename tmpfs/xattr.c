@@ -61,15 +61,21 @@ static ssize_t get_xattr_locked(struct tmpfs_inode *inode, const char *name, voi
 	return xattr->length;
 }
 
-static ssize_t get_xattr(struct tmpfs_inode *inode, const char *name, void *to, size_t size)
+HF_TMPFS_API ssize_t hf_tmpfs_getxattr(struct hf_tmpfs_node *node, const char *path, bool follow,
+				       const char *name, void *to, size_t size)
 {
-	ssize_t got = check_name(inode, name, -ENODATA);
+	struct tmpfs_found found;
+	ssize_t got = tmpfs_find(node, path, follow, &found);
 
 	if (got)
 		return got;
-	hf_mutex_lock(&inode->lock);
-	got = get_xattr_locked(inode, name, to, size);
-	hf_mutex_unlock(&inode->lock);
+	got = check_name(found.inode, name, -ENODATA);
+	if (!got) {
+		hf_mutex_lock(&found.inode->lock);
+		got = get_xattr_locked(found.inode, name, to, size);
+		hf_mutex_unlock(&found.inode->lock);
+	}
+	tmpfs_found_put(&found);
 	return got;
 }
 
@@ -177,104 +183,50 @@ static ssize_t list_xattr_locked(struct tmpfs_inode *inode, char *to, size_t siz
 	return (ssize_t)done;
 }
 
-static ssize_t list_xattr(struct tmpfs_inode *inode, char *to, size_t size)
-{
-	ssize_t done;
-
-	hf_mutex_lock(&inode->lock);
-	done = list_xattr_locked(inode, to, size);
-	hf_mutex_unlock(&inode->lock);
-	return done;
-}
-
-static int remove_xattr(struct tmpfs_inode *inode, const char *name)
-{
-	struct tmpfs_block **link;
-	int error = check_name(inode, name, -EPERM);
-
-	if (error)
-		return error;
-	hf_mutex_lock(&inode->lock);
-	link = find_xattr(inode, name);
-	error = *link ? put_in(inode, link, NULL) : -ENODATA;
-	hf_mutex_unlock(&inode->lock);
-	return error;
-}
-
-/* ---- by node ------------------------------------------------------------------------------- */
-
-HF_TMPFS_API ssize_t hf_tmpfs_node_getxattr(struct hf_tmpfs_node *node, const char *name, void *to,
-					    size_t size)
-{
-	return get_xattr(tmpfs_inode_of(node), name, to, size);
-}
-
-HF_TMPFS_API int hf_tmpfs_node_setxattr(struct hf_tmpfs_node *node, const char *name,
-					const void *from, size_t size, int flags)
-{
-	return set_xattr(tmpfs_inode_of(node), name, from, size, flags);
-}
-
-HF_TMPFS_API ssize_t hf_tmpfs_node_listxattr(struct hf_tmpfs_node *node, char *to, size_t size)
-{
-	return list_xattr(tmpfs_inode_of(node), to, size);
-}
-
-HF_TMPFS_API int hf_tmpfs_node_removexattr(struct hf_tmpfs_node *node, const char *name)
-{
-	return remove_xattr(tmpfs_inode_of(node), name);
-}
-
-/* ---- by path ------------------------------------------------------------------------------- */
-
-HF_TMPFS_API ssize_t hf_tmpfs_getxattr(struct hf_tmpfs *fs, const char *path, bool follow,
-				       const char *name, void *to, size_t size)
-{
-	struct tmpfs_dentry *dentry;
-	ssize_t got = tmpfs_walk_entry(tmpfs_root(fs), path, follow, &dentry);
-
-	if (got)
-		return got;
-	got = get_xattr(dentry->inode, name, to, size);
-	tmpfs_dentry_put(dentry);
-	return got;
-}
-
-HF_TMPFS_API int hf_tmpfs_setxattr(struct hf_tmpfs *fs, const char *path, bool follow,
+HF_TMPFS_API int hf_tmpfs_setxattr(struct hf_tmpfs_node *node, const char *path, bool follow,
 				   const char *name, const void *from, size_t size, int flags)
 {
-	struct tmpfs_dentry *dentry;
-	int error = tmpfs_walk_entry(tmpfs_root(fs), path, follow, &dentry);
+	struct tmpfs_found found;
+	int error = tmpfs_find(node, path, follow, &found);
 
 	if (error)
 		return error;
-	error = set_xattr(dentry->inode, name, from, size, flags);
-	tmpfs_dentry_put(dentry);
+	error = set_xattr(found.inode, name, from, size, flags);
+	tmpfs_found_put(&found);
 	return error;
 }
 
-HF_TMPFS_API ssize_t hf_tmpfs_listxattr(struct hf_tmpfs *fs, const char *path, bool follow,
+HF_TMPFS_API ssize_t hf_tmpfs_listxattr(struct hf_tmpfs_node *node, const char *path, bool follow,
 					char *to, size_t size)
 {
-	struct tmpfs_dentry *dentry;
-	ssize_t done = tmpfs_walk_entry(tmpfs_root(fs), path, follow, &dentry);
+	struct tmpfs_found found;
+	ssize_t done = tmpfs_find(node, path, follow, &found);
 
 	if (done)
 		return done;
-	done = list_xattr(dentry->inode, to, size);
-	tmpfs_dentry_put(dentry);
+	hf_mutex_lock(&found.inode->lock);
+	done = list_xattr_locked(found.inode, to, size);
+	hf_mutex_unlock(&found.inode->lock);
+	tmpfs_found_put(&found);
 	return done;
 }
 
-HF_TMPFS_API int hf_tmpfs_removexattr(struct hf_tmpfs *fs, const char *path, bool follow,
+HF_TMPFS_API int hf_tmpfs_removexattr(struct hf_tmpfs_node *node, const char *path, bool follow,
 				      const char *name)
 {
-	struct tmpfs_dentry *dentry;
-	int error = tmpfs_walk_entry(tmpfs_root(fs), path, follow, &dentry);
+	struct tmpfs_block **link;
+	struct tmpfs_found found;
+	int error = tmpfs_find(node, path, follow, &found);
 
 	if (error)
 		return error;
-	error = remove_xattr(dentry->inode, name);
-	tmpfs_dentry_put(dentry);
+	error = check_name(found.inode, name, -EPERM);
+	if (!error) {
+		hf_mutex_lock(&found.inode->lock);
+		link = find_xattr(found.inode, name);
+		error = *link ? put_in(found.inode, link, NULL) : -ENODATA;
+		hf_mutex_unlock(&found.inode->lock);
+	}
+	tmpfs_found_put(&found);
 	return error;
 }

@@ -50,66 +50,51 @@ struct Place {
 
 typedef bool (*operation_t)(Place &place);
 
-bool make_file(Place &place)
+bool write_at(Place &place, size_t at)
 {
-	int fd = ::open(place.other.c_str(), O_CREAT | O_EXCL | O_WRONLY, 0644);
-
-	return fd >= 0 && ::close(fd) == 0 && ::unlink(place.other.c_str()) == 0;
-}
-
-bool open_and_close(Place &place)
-{
-	int fd = ::open(place.file.c_str(), O_RDONLY);
-
-	return fd >= 0 && ::close(fd) == 0;
-}
-
-bool stat_file(Place &place)
-{
-	struct stat st;
-
-	return ::stat(place.file.c_str(), &st) == 0 && st.st_size == FILE_SIZE;
-}
-
-bool read_block(Place &place)
-{
-	return ::pread(place.fd, place.block, BLOCK, 1 << 16) == BLOCK;
-}
-
-bool write_block(Place &place)
-{
-	return ::pwrite(place.fd, place.block, BLOCK, 1 << 16) == BLOCK;
-}
-
-/* At a random block of the file; all its pages are allocated. */
-bool write_anywhere(Place &place)
-{
-	place.random = place.random * 6364136223846793005u + 1442695040888963407u;
-	return ::pwrite(place.fd, place.block, BLOCK,
-			static_cast<off_t>((place.random >> 33) % (FILE_SIZE / BLOCK) * BLOCK)) ==
-	       BLOCK;
-}
-
-bool list(Place &place)
-{
-	DIR *dir = ::opendir(place.dir.c_str());
-	int count = 0;
-
-	while (dir && ::readdir(dir))
-		count++;
-	return dir && ::closedir(dir) == 0 && count == NAMES + 2;
+	return ::pwrite(place.fd, place.block, BLOCK, static_cast<off_t>(at)) == BLOCK;
 }
 
 const struct {
 	const char *name;
 	operation_t operation;
-} cases[] = { { "create, close, unlink", make_file },
-	      { "open, close", open_and_close },
-	      { "stat", stat_file },
-	      { "read 4 KiB", read_block },
-	      { "write 4 KiB", write_block },
-	      { "write 4 KiB, random", write_anywhere },
-	      { "readdir, 100 names", list } };
+} cases[] = {
+	{ "create, close, unlink",
+	  [](Place &place) {
+		  int fd = ::open(place.other.c_str(), O_CREAT | O_EXCL | O_WRONLY, 0644);
+
+		  return fd >= 0 && ::close(fd) == 0 && ::unlink(place.other.c_str()) == 0;
+	  } },
+	{ "open, close",
+	  [](Place &place) {
+		  int fd = ::open(place.file.c_str(), O_RDONLY);
+
+		  return fd >= 0 && ::close(fd) == 0;
+	  } },
+	{ "stat",
+	  [](Place &place) {
+		  struct stat st;
+
+		  return ::stat(place.file.c_str(), &st) == 0 && st.st_size == FILE_SIZE;
+	  } },
+	{ "read 4 KiB",
+	  [](Place &place) { return ::pread(place.fd, place.block, BLOCK, 1 << 16) == BLOCK; } },
+	{ "write 4 KiB", [](Place &place) { return write_at(place, 1 << 16); } },
+	{ "write 4 KiB, random", /* all pages of the file are allocated */
+	  [](Place &place) {
+		  place.random = place.random * 6364136223846793005u + 1442695040888963407u;
+		  return write_at(place, (place.random >> 33) % (FILE_SIZE / BLOCK) * BLOCK);
+	  } },
+	{ "readdir, 100 names",
+	  [](Place &place) {
+		  DIR *dir = ::opendir(place.dir.c_str());
+		  int count = 0;
+
+		  while (dir && ::readdir(dir))
+			  count++;
+		  return dir && ::closedir(dir) == 0 && count == NAMES + 2;
+	  } },
+};
 
 struct Run {
 	operation_t operation = nullptr;

@@ -89,10 +89,14 @@ const struct lab_tmpfs kernel = {
 	[](struct hf_tmpfs *, void (*)(void *, const char *), void *) { return 0; },
 	[](struct hf_tmpfs_table **, struct hf_tmpfs *, unsigned int) { return 0; },
 	[](struct hf_tmpfs_table *) {},
-	[](struct hf_tmpfs *, const char *path, mode_t mode) { return ::mkdir(path, mode); },
-	[](struct hf_tmpfs_table *, const char *path, int flags, mode_t mode) {
-		return ::open(path, flags, mode);
+	[](struct hf_tmpfs *) -> struct hf_tmpfs_node *{ return nullptr;
+}
+,
+	[](struct hf_tmpfs_node *, const char *path, mode_t mode, struct hf_tmpfs_node **) {
+		return ::mkdir(path, mode);
 	},
+	[](struct hf_tmpfs_table *, struct hf_tmpfs_node *, const char *path, int flags,
+	   mode_t mode, struct hf_tmpfs_node **) { return ::open(path, flags, mode); },
 	[](struct hf_tmpfs_table *, int fd) { return ::close(fd); },
 	[](struct hf_tmpfs_table *, int fd, void *to, size_t size) { return ::read(fd, to, size); },
 	nullptr,
@@ -121,7 +125,7 @@ uint64_t open_read_close(void *state, int thread, const int *stop)
 	bool ok = true;
 
 	do { /* at least once, however short the run */
-		int fd = on->open(table, path, O_RDONLY, 0);
+		int fd = on->open(table, nullptr, path, O_RDONLY, 0, nullptr);
 
 		ok &= on->read(table, fd, buffer, sizeof(buffer)) == sizeof(buffer);
 		ok &= buffer[0] == 'x' && buffer[63] == 'x';
@@ -146,14 +150,15 @@ std::vector<Sample> run_openclose(const struct lab_tmpfs *on, Case is, int threa
 	if (on == &kernel)
 		top = reinterpret_cast<char *>(tree.fs);
 	for (const char *dir : { "/one", "/one/two", "/one/two/three", "/one/two/three/four" })
-		ok &= on->mkdir(tree.fs, (top + dir).c_str(), 0755) == 0;
+		ok &= on->mkdir(on->root(tree.fs), (top + dir).c_str(), 0755, nullptr) == 0;
 	tree.tables.resize(static_cast<size_t>(threads));
 	for (int i = 0; i < threads; i++) {
 		struct hf_tmpfs_table **table = &tree.tables[static_cast<size_t>(i)];
 
 		ok &= on->table_new(table, tree.fs, 0) == 0;
 		tree.paths.push_back(top + path_of(is, i));
-		int fd = on->open(*table, tree.paths.back().c_str(), O_WRONLY | O_CREAT, 0644);
+		int fd = on->open(*table, nullptr, tree.paths.back().c_str(), O_WRONLY | O_CREAT,
+				  0644, nullptr);
 		ok &= on->write(*table, fd, data.data(), data.size()) == 4096;
 		ok &= on->close(*table, fd) == 0;
 	}
@@ -217,7 +222,8 @@ std::vector<Sample> run_sparse(const std::string &implementation, size_t size, i
 	ok &= reader.on->make(&fs, nullptr) == 0 && reader.on->table_new(&reader.table, fs, 0) == 0;
 	if (!ok)
 		return { Sample() };
-	reader.fd = reader.on->open(reader.table, "/sparse", O_RDWR | O_CREAT, 0644);
+	reader.fd =
+		reader.on->open(reader.table, nullptr, "/sparse", O_RDWR | O_CREAT, 0644, nullptr);
 	ok &= reader.on->ftruncate(reader.table, reader.fd, SPARSE) == 0;
 	sample = sample_of(run_window(1, window_ms, read_sparse, { &reader }), true);
 	ok &= !reader.failed && buffer.get()[0] == 0 &&

@@ -8,6 +8,7 @@
  */
 #include "bench.hpp"
 
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -28,6 +29,7 @@ namespace
 constexpr size_t BUFFER = size_t(256) << 10;
 
 struct Listing {
+	uint64_t (*pass)(Listing *); /* lists the directory once; returns the number of names */
 	struct hf_tmpfs_table *table;
 	int fd;
 	uint64_t names; /* that a pass must return, including "." and ".." */
@@ -68,74 +70,64 @@ uint64_t pass_kernel(Listing *listing)
 	return names;
 }
 
-template <uint64_t pass(Listing *)>
 uint64_t list_all(void *state, int, const int *stop)
 {
 	Listing *listing = static_cast<Listing *>(state);
 	uint64_t n = 0, names;
 
 	do { /* at least once, however short the run */
-		names = pass(listing);
+		names = listing->pass(listing);
 		listing->failed |= names != listing->names;
 		n += names;
 	} while (!__atomic_load_n(stop, __ATOMIC_RELAXED));
 	return n;
 }
 
-template <uint64_t pass(Listing *)>
-Sample measure_listing(Listing *listing, int window_ms)
-{
-	Window window = run_window(1, window_ms, list_all<pass>, { listing });
-
-	return sample_of(window, !listing->failed);
-}
-
-std::vector<Sample> run_ours(uint64_t names, int window_ms)
+/* Ours, or the kernel's in a directory of /dev/shm. */
+std::vector<Sample> run_readdir(bool ours, uint64_t names, int window_ms)
 {
 	std::unique_ptr<char[]> buffer(new char[BUFFER]);
-	struct hf_tmpfs_table *table;
-	struct hf_tmpfs *fs;
-	Sample sample;
-	bool ok = hf_tmpfs_new(&fs, nullptr) == 0;
-
-	if (!ok || hf_tmpfs_table_new(&table, fs, 0))
-		return { sample };
-	ok &= hf_tmpfs_mkdir(fs, "/d", 0755) == 0;
-	ok &= hf_tmpfs_mknod(fs, "/file", S_IFREG | 0644, 0) == 0;
-	for (uint64_t n = 0; n < names && ok; n++)
-		ok &= hf_tmpfs_link(fs, "/file", name_of("/d", n).c_str()) == 0;
-	Listing listing = { table, hf_tmpfs_open(table, "/d", O_RDONLY | O_DIRECTORY, 0), names + 2,
-			    buffer.get(), !ok };
-	if (ok)
-		sample = measure_listing<pass_ours>(&listing, window_ms);
-	hf_tmpfs_table_free(table);
-	sample.checked &= hf_tmpfs_free(fs) == 0;
-	return { sample };
-}
-
-std::vector<Sample> run_kernel(uint64_t names, int window_ms)
-{
-	std::unique_ptr<char[]> buffer(new char[BUFFER]);
+	struct hf_tmpfs_table *table = nullptr;
+	struct hf_tmpfs_node *root = nullptr;
+	struct hf_tmpfs *fs = nullptr;
 	char top[] = "/dev/shm/hf-lab-XXXXXX";
 	Sample sample;
-	uint64_t made = 0;
+	bool ok = ours ? hf_tmpfs_new(&fs, nullptr) == 0 : mkdtemp(top) != nullptr;
 
-	if (!mkdtemp(top))
+	if (!ok || (ours && hf_tmpfs_table_new(&table, fs, 0)))
 		return { sample };
-	const std::string dir = top + std::string("/d"), file = top + std::string("/file");
-	bool ok = ::mkdir(dir.c_str(), 0755) == 0 && ::mknod(file.c_str(), S_IFREG | 0644, 0) == 0;
-	for (; made < names && ok; made++)
-		ok &= ::link(file.c_str(), name_of(dir, made).c_str()) == 0;
-	Listing listing = { nullptr, ::open(dir.c_str(), O_RDONLY | O_DIRECTORY), names + 2,
-			    buffer.get(), !ok };
-	if (ok)
-		sample = measure_listing<pass_kernel>(&listing, window_ms);
-	::close(listing.fd);
-	while (made > 0)
-		::unlink(name_of(dir, --made).c_str());
-	::unlink(file.c_str());
-	::rmdir(dir.c_str());
-	::rmdir(top);
+	if (ours)
+		root = hf_tmpfs_root(fs);
+	const std::string begin = ours ? "" : top, dir = begin + "/d", file = begin + "/file";
+	ok &= (ours ? hf_tmpfs_mkdir(root, "/d", 0755, nullptr) : ::mkdir(dir.c_str(), 0755)) == 0;
+	ok &= (ours ? hf_tmpfs_mknod(root, "/file", S_IFREG | 0644, 0, nullptr)
+		    : ::mknod(file.c_str(), S_IFREG | 0644, 0)) == 0;
+	for (uint64_t n = 0; n < names && ok; n++) {
+		const std::string name = name_of(dir, n);
+
+		ok &= (ours ? hf_tmpfs_link(root, "/file", root, name.c_str())
+			    : ::link(file.c_str(), name.c_str())) == 0;
+	}
+	Listing listing = { ours ? pass_ours : pass_kernel,
+			    table,
+			    ours ? hf_tmpfs_open(table, root, "/d", O_RDONLY, 0, nullptr)
+				 : ::open(dir.c_str(), O_RDONLY | O_DIRECTORY),
+			    names + 2,
+			    buffer.get(),
+			    !ok };
+	if (ok) {
+		Window window = run_window(1, window_ms, list_all, { &listing });
+
+		sample = sample_of(window, !listing.failed);
+	}
+	if (ours) {
+		hf_tmpfs_table_free(table);
+		sample.checked &= hf_tmpfs_free(fs) == 0;
+	} else {
+		::close(listing.fd);
+		std::error_code error;
+		std::filesystem::remove_all(top, error);
+	}
 	return { sample };
 }
 
@@ -159,12 +151,12 @@ std::vector<Cell> readdir_cells(const Settings &)
 		cell.rows = { Row("readdir", "default", "default", one.name) };
 		cell.window_ms = 20;
 		cell.rounds = names < 1000000 ? 9 : 3;
-		cell.run = [names](int ms) { return run_ours(names, ms); };
+		cell.run = [names](int ms) { return run_readdir(true, names, ms); };
 		cells.push_back(cell);
 		if (!have_kernel_tmpfs(names))
 			continue;
 		cell.rows = { Row("readdir", "kernel tmpfs, system calls", "peer", one.name) };
-		cell.run = [names](int ms) { return run_kernel(names, ms); };
+		cell.run = [names](int ms) { return run_readdir(false, names, ms); };
 		cells.push_back(cell);
 	}
 	return cells;

@@ -18,6 +18,7 @@ const struct lab_tmpfs LAB_SYMBOL = {
 	.check = hf_tmpfs_check,
 	.table_new = hf_tmpfs_table_new,
 	.table_free = hf_tmpfs_table_free,
+	.root = hf_tmpfs_root,
 	.mkdir = hf_tmpfs_mkdir,
 	.open = hf_tmpfs_open,
 	.close = hf_tmpfs_close,

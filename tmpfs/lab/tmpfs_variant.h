@@ -15,8 +15,11 @@ struct lab_tmpfs {
 	int (*check)(struct hf_tmpfs *fs, void (*tell)(void *, const char *), void *data);
 	int (*table_new)(struct hf_tmpfs_table **table, struct hf_tmpfs *fs, unsigned int limit);
 	void (*table_free)(struct hf_tmpfs_table *table);
-	int (*mkdir)(struct hf_tmpfs *fs, const char *path, mode_t mode);
-	int (*open)(struct hf_tmpfs_table *table, const char *path, int flags, mode_t mode);
+	struct hf_tmpfs_node *(*root)(struct hf_tmpfs *fs);
+	int (*mkdir)(struct hf_tmpfs_node *dir, const char *path, mode_t mode,
+		     struct hf_tmpfs_node **node);
+	int (*open)(struct hf_tmpfs_table *table, struct hf_tmpfs_node *dir, const char *path,
+		    int flags, mode_t mode, struct hf_tmpfs_node **node);
 	int (*close)(struct hf_tmpfs_table *table, int fd);
 	ssize_t (*read)(struct hf_tmpfs_table *table, int fd, void *to, size_t size);
 	ssize_t (*pread)(struct hf_tmpfs_table *table, int fd, void *to, size_t size, off_t at);

@@ -77,15 +77,13 @@ protected:
 	{
 		struct hf_tmpfs_node *dir, *file;
 
-		on_.root = hf_tmpfs_node_root(on_.fs);
-		must([&] { return hf_tmpfs_node_mkdir(on_.root, "n", 0755, &dir); });
-		must([&] { return hf_tmpfs_node_create(on_.t, dir, "file", O_RDWR, 0644, &file); });
-		do_all("symlink to n/link; link n/link n/hard; rename n/file moved; rename n/hard "
-		       "moved exchange");
-		must([&] { return hf_tmpfs_node_unlink(dir, "hard"); });
-		must([&] { return hf_tmpfs_node_truncate(file, 10000); });
-		must([&] { return hf_tmpfs_node_open(on_.t, file, O_RDWR); });
-		on_.root = nullptr; /* all nodes stay to the end */
+		must([&] { return hf_tmpfs_mkdir(on_.root, "n", 0755, &dir); });
+		must([&] {
+			return hf_tmpfs_open(on_.t, dir, "file", O_CREAT | O_RDWR, 0644, &file);
+		});
+		must([&] { return hf_tmpfs_truncate(file, nullptr, 10000); });
+		must([&] { return hf_tmpfs_open(on_.t, file, nullptr, O_RDWR, 0, nullptr); });
+		/* The nodes stay to the end. */
 	}
 
 	/* Runs all calls; returns a listing of the final tree. */
@@ -94,8 +92,7 @@ protected:
 		std::string found;
 
 		on_ = side();
-		must([&] { return hf_tmpfs_new(&on_.fs, &options); });
-		must([&] { return hf_tmpfs_table_new(&on_.t, on_.fs, 100); });
+		must([&] { return on_.make(options, 100); });
 		do_all("mkdir /a; mkdir /b; symlink /a /s; open 0 /s/f rw,creat");
 		write("0", std::string(10000, 'x'), 0);
 		write("0", "far", int64_t(1) << 40);
@@ -116,10 +113,7 @@ protected:
 			found += on_.step("list 2") + " | ";
 		}
 		EXPECT_EQ(hf_tmpfs_check(on_.fs, nullptr, nullptr), 0);
-		hf_tmpfs_table_free(on_.t);
-		hf_tmpfs_nodes_put(on_.fs);
-		EXPECT_EQ(hf_tmpfs_free(on_.fs), 0);
-		on_.fs = nullptr;
+		EXPECT_EQ(on_.end(), 0);
 		return found;
 	}
 
@@ -153,11 +147,9 @@ TEST_F(TmpfsAllocation, EachOneFailsOnce)
 TEST_F(TmpfsAllocation, WithoutMemoryEveryCallReturnsENOMEM)
 {
 	own_memory memory;
-	struct hf_tmpfs_options options = memory.options();
 	struct hf_tmpfs_table *other;
 
-	ASSERT_EQ(hf_tmpfs_new(&on_.fs, &options), 0);
-	ASSERT_EQ(hf_tmpfs_table_new(&on_.t, on_.fs, 100), 0);
+	ASSERT_EQ(on_.make(memory.options(), 100), 0);
 	do_all("mkdir /a; open 0 /f rw,creat; ftruncate 0 4096");
 	auto fails = [&](const std::string &what, const std::function<long()> &call) {
 		memory.fail_after(0);
@@ -166,18 +158,12 @@ TEST_F(TmpfsAllocation, WithoutMemoryEveryCallReturnsENOMEM)
 	};
 	fails("table", [&] { return hf_tmpfs_table_new(&other, on_.fs, 0); });
 	fails("splice", [&] { return hf_tmpfs_splice(on_.t, on_.fd("0"), 1, 0, drop, nullptr); });
-	for (bool by_node : { true, false }) {
-		on_.root = by_node ? hf_tmpfs_node_root(on_.fs) : nullptr;
-		for (const char *step :
-		     { "mkdir /x", "symlink x /x", "link /f /x", "rename /f /x",
-		       "rename /f /a exchange", "mknod /x fifo", "rename /f /x whiteout",
-		       "setxattr /f user.a 1", "open 1 /a rw,tmpfile", "open 1 /x creat",
-		       "write 0 x", "fallocate 0 allocate 0 5000" })
-			fails(step, [&] { return on_.step(step) == "ENOMEM" ? -ENOMEM : 0; });
-	}
-	hf_tmpfs_nodes_put(on_.fs);
-	hf_tmpfs_table_free(on_.t);
-	EXPECT_EQ(hf_tmpfs_free(on_.fs), 0);
+	for (const char *step : { "mkdir /x", "symlink x /x", "link /f /x", "rename /f /x",
+				  "rename /f /a exchange", "mknod /x fifo", "rename /f /x whiteout",
+				  "setxattr /f user.a 1", "open 1 /a rw,tmpfile", "open 1 /x creat",
+				  "write 0 x", "fallocate 0 allocate 0 5000" })
+		fails(step, [&] { return on_.step(step) == "ENOMEM" ? -ENOMEM : 0; });
+	EXPECT_EQ(on_.end(), 0);
 }
 
 } // namespace

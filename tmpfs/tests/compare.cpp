@@ -3,7 +3,7 @@
  * compare - random operations on two file systems: each call must return the same result, errno
  * and bytes.
  *
- *   compare [--seed N] [--sequences N] [--operations N] [--left DIR] [--flaw CALL]
+ *   compare [--seed N] [--sequences N] [--operations N] [--left DIR] [--flaw CALL] [--extremes yes]
  *
  * The left one is the library, or a folder (a mount of hf-tmpfs-fuse); the right one is the
  * kernel's tmpfs, mounted by this program with the same limits. A folder is used by a thread that
@@ -12,11 +12,14 @@
  * on its seed only; if its outcomes differ, operations are removed for as long as a difference
  * remains.
  *
+ * --extremes: instead, every call with extreme offsets and lengths.
+ *
  * --flaw CALL makes the left one return a wrong outcome for one call: the program then fails unless
  * it finds the difference and shrinks the sequence to a few operations. Where several errors apply,
  * kernels differ in which one they return; this follows Linux 6.18. Exits with 1 on a difference,
  * 77 if no tmpfs can be mounted here.
  */
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -110,13 +113,12 @@ public:
 
 		options.size = PAGES * 4096;
 		options.inodes = INODES;
-		if (hf_tmpfs_new(&fs, &options) || hf_tmpfs_table_new(&t, fs, 0))
+		if (make(options))
 			std::abort();
 	}
 	~library() override
 	{
-		hf_tmpfs_table_free(t);
-		if (hf_tmpfs_free(fs))
+		if (end())
 			std::abort();
 	}
 };
@@ -127,13 +129,13 @@ public:
 	explicit folder(const std::string &path) : path_(path)
 	{
 		run([] {
-			remove_in("/");
+			remove_all();
 			(void)!::chmod("/", 01777);
 		});
 	}
 	~folder() override
 	{
-		run([] { remove_in("/"); });
+		run(remove_all);
 	}
 	/* A new thread each time, so that no state is kept but the files. */
 	void run(const std::function<void()> &f) override
@@ -165,23 +167,12 @@ public:
 	bool prove() override { return true; }
 
 private:
-	static void remove_in(const std::string &path)
+	static void remove_all()
 	{
-		DIR *dir = opendir(path.c_str());
+		std::error_code error;
 
-		if (!dir)
-			return;
-		while (struct dirent *entry = readdir(dir)) {
-			std::string name = entry->d_name, full = path + "/" + name;
-
-			if (name == "." || name == "..")
-				continue;
-			if (::unlink(full.c_str()) != 0) {
-				remove_in(full);
-				::rmdir(full.c_str());
-			}
-		}
-		closedir(dir);
+		for (const auto &entry : std::filesystem::directory_iterator("/", error))
+			std::filesystem::remove_all(entry.path(), error);
 	}
 
 	std::string path_;
@@ -195,17 +186,20 @@ struct settings {
 	std::string left; /* empty = the library */
 	std::string right;
 	std::string flaw; /* a call; empty = none */
+	bool extremes = false;
 };
 
 using steps = std::vector<std::string>;
 
 /*
- * The outcome of each operation, with a dump of the tree after every hundredth and the last.
+ * The outcome of each operation, with a dump of the tree after the last, and after every hundredth
+ * unless all are extreme.
  * Records the free space after each operation in *is_free, or waits until it is as in *like.
  */
-steps play_all(player &on, const steps &operations, const std::string &flaw, steps *is_free,
-	       const steps *like)
+steps play_all(player &on, const settings &how, const steps &operations, const std::string &flaw,
+	       steps *is_free, const steps *like)
 {
+	const size_t every = how.extremes ? operations.size() : 100;
 	steps outcomes;
 
 	on.run([&] {
@@ -216,7 +210,7 @@ steps play_all(player &on, const steps &operations, const std::string &flaw, ste
 				is_free->push_back(on.step("free"));
 			if (like)
 				on.settle((*like)[i]);
-			if (i % 100 == 99 || i + 1 == operations.size())
+			if (i % every == every - 1 || i + 1 == operations.size())
 				outcome += on.dump();
 			outcomes.push_back(outcome);
 		}
@@ -232,7 +226,7 @@ long first_difference(const settings &how, const steps &operations, bool say)
 {
 	std::unique_ptr<player> left, right(new folder(how.right));
 	steps a, b, is_free;
-	bool mounted = !how.left.empty();
+	bool mounted = !how.left.empty(), settles = mounted && !how.extremes;
 
 	if (operations.empty())
 		return -1;
@@ -240,8 +234,8 @@ long first_difference(const settings &how, const steps &operations, bool say)
 		left.reset(new folder(how.left));
 	else
 		left.reset(new library);
-	b = play_all(*right, operations, "", mounted ? &is_free : nullptr, nullptr);
-	a = play_all(*left, operations, how.flaw, nullptr, mounted ? &is_free : nullptr);
+	b = play_all(*right, how, operations, "", settles ? &is_free : nullptr, nullptr);
+	a = play_all(*left, how, operations, how.flaw, nullptr, settles ? &is_free : nullptr);
 	for (size_t i = 0; i < operations.size(); i++) {
 		if (a[i] == b[i])
 			continue;
@@ -280,16 +274,75 @@ steps shrink(const settings &how, steps operations)
 	return operations;
 }
 
-/* Returns whether no outcome differs; with a flaw, whether it was found. */
-bool compare(const settings &how, uint64_t seed)
+steps random_steps(const settings &how, uint64_t seed)
 {
 	generator generator(seed, 6);
 	steps operations;
-	long differs;
 
 	for (uint64_t i = 0; i < how.operations; i++)
 		operations.push_back(generator.next());
-	differs = first_difference(how, operations, false);
+	return operations;
+}
+
+/*
+ * Reads and writes of more than a page use a bad buffer, because kernels differ in how far they
+ * copy. The file is truncated before each fallocate, because the two count trees of far pages
+ * differently.
+ */
+steps extreme_steps()
+{
+	std::vector<std::string> offsets, modes = { "0", "1", "3", "2", "2^20" };
+	steps all = { "file /f x*10000", "open 0 /f rw" };
+	auto add = [&](const std::string &step) { all.push_back(step); };
+
+	for (int64_t at : side::extreme_offsets())
+		offsets.push_back(std::to_string(at));
+	for (const std::string &at : offsets) {
+		for (const char *size : { "1", "100", "4096", "2147479552", "2147479553" }) {
+			add(std::string("pread 0 ") + size + " " + at);
+			add(std::string("pwrite 0 ") + (size[0] == '2' ? "@" : "w*") + size + " " +
+			    at);
+			add("fstat 0");
+		}
+		add("pread 0 0 " + at);
+		add("pwrite 0 \"\" " + at);
+		for (const char *call : { "ftruncate 0 ", "truncate /f " }) {
+			add(call + at);
+			add(std::string(call) + "10000");
+		}
+		add("pread 0 20000 0");
+	}
+	for (const char *end : { "10000", "max" }) {
+		add(std::string("ftruncate 0 ") + end);
+		for (const std::string &from : offsets) {
+			for (const std::string &at : offsets) {
+				for (const char *whence : { "set", "cur", "end", "data", "hole",
+							    "5", "-1", "2147483647" }) {
+					add("seek 0 " + from + " set");
+					add("seek 0 " + at + " " + whence);
+				}
+			}
+		}
+	}
+	for (const std::string &at : offsets) {
+		for (const char *length : { "min", "min+1", "-1", "0", "1", "4096", "100000",
+					    "2^50", "max-4096", "max-4095", "max-1", "max" }) {
+			for (const std::string &mode : modes) {
+				add("ftruncate 0 0");
+				add("fallocate 0 " + mode + " " + at + " " + length);
+				add("fstat 0");
+			}
+		}
+	}
+	add("ftruncate 0 0");
+	return all;
+}
+
+/* Returns whether no outcome differs; with a flaw, whether it was found. */
+bool compare(const settings &how, uint64_t seed, steps operations)
+{
+	long differs = first_difference(how, operations, false);
+
 	if (differs < 0)
 		return how.flaw.empty();
 	operations.resize(static_cast<size_t>(differs) + 1);
@@ -364,12 +417,18 @@ int main(int argc, char **argv)
 			how.left = argv[i + 1];
 		else if (option == "--flaw")
 			how.flaw = argv[i + 1];
+		else if (option == "--extremes")
+			how.extremes = true;
 		else
 			return 2;
 	}
+	if (how.extremes)
+		how.sequences = 1;
 	how.right = mount_tmpfs();
 	for (uint64_t i = 0; i < how.sequences && failures < 3; i++)
-		failures += !compare(how, how.seed + i);
+		failures +=
+			!compare(how, how.seed + i,
+				 how.extremes ? extreme_steps() : random_steps(how, how.seed + i));
 	std::printf("%llu sequences of %llu operations, seeds from %llu: %d differ\n",
 		    static_cast<unsigned long long>(how.sequences),
 		    static_cast<unsigned long long>(how.operations),

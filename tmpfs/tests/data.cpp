@@ -2,18 +2,18 @@
 /* data - read, write, seek, truncate, fallocate, splice: effects, and each errno. */
 #include "fixture.h"
 
-#include <climits>
 #include <cstring>
+#include <set>
 
 namespace
 {
 
 /* `fd` is the descriptor of slot 0. */
-class TmpfsData : public TmpfsSteps {
+class TmpfsData : public TmpfsTest {
 protected:
 	void SetUp() override
 	{
-		TmpfsSteps::SetUp();
+		TmpfsTest::SetUp();
 		begin();
 	}
 
@@ -56,28 +56,6 @@ TEST_F(TmpfsData, PositionAndAppend)
 		open 1 /f rw,append; write 1 ghi = 3; seek 1 0 cur = 9
 		pwrite 1 j 0 = 1; contents /f = Xbcdefghij
 	)"); /* with O_APPEND, pwrite() writes at the end, as on Linux */
-}
-
-TEST_F(TmpfsData, Vectors)
-{
-	char a[4] = {}, b[4] = {};
-	struct iovec out[3] = { { const_cast<char *>("ab"), 2 },
-				{ nullptr, 0 },
-				{ const_cast<char *>("cdef"), 4 } };
-	struct iovec in[2] = { { a, 3 }, { b, 3 } };
-
-	EXPECT_EQ(hf_tmpfs_writev(t, fd, out, 3), 6);
-	run("seek 0 1 set");
-	EXPECT_EQ(hf_tmpfs_readv(t, fd, in, 2), 5);
-	EXPECT_STREQ(a, "bcd");
-	EXPECT_STREQ(b, "ef");
-	EXPECT_EQ(hf_tmpfs_readv(t, fd, in, 0), 0);
-	EXPECT_EQ(hf_tmpfs_readv(t, fd, in, -1), -EINVAL);
-	EXPECT_EQ(hf_tmpfs_readv(t, fd, in, IOV_MAX + 1), -EINVAL);
-	struct iovec huge[2] = { { a, SSIZE_MAX }, { b, 1 } };
-	EXPECT_EQ(hf_tmpfs_writev(t, fd, huge, 2), -EINVAL);
-	bad_page page;
-	EXPECT_EQ(hf_tmpfs_readv(t, fd, reinterpret_cast<struct iovec *>(page.bad()), 1), -EFAULT);
 }
 
 TEST_F(TmpfsData, AccessModes)

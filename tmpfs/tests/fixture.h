@@ -6,23 +6,22 @@
 
 #include <atomic>
 #include <cstring>
-#include <set>
 #include <string>
 #include <vector>
 
 #include <dirent.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "../../tests/unit/unit.h"
 #include "side.h"
 
-class TmpfsFixture : public testing::Test {
+class TmpfsTest : public testing::Test {
 protected:
 	void SetUp() override { make({}); }
 
 	void TearDown() override
 	{
+		hf_tmpfs_act_as(nullptr);
 		prove();
 		drop();
 		for (int kind = 0; kind < HF_REPORT_KINDS; kind++)
@@ -32,133 +31,40 @@ protected:
 	void make(const struct hf_tmpfs_options &options, unsigned int descriptors = 0)
 	{
 		drop();
-		ASSERT_EQ(hf_tmpfs_new(&fs, &options), 0);
-		ASSERT_EQ(hf_tmpfs_table_new(&t, fs, descriptors), 0);
+		ASSERT_EQ(side_.make(options, descriptors), 0);
+		root = side_.root;
 	}
 
 	void drop()
 	{
 		if (!fs)
 			return;
-		hf_tmpfs_table_free(t);
-		EXPECT_EQ(hf_tmpfs_free(fs), 0);
-		fs = nullptr;
+		EXPECT_EQ(side_.end(), 0);
 	}
 
 	static void tell(void *, const char *line) { ADD_FAILURE() << line; }
 
 	void prove() { EXPECT_EQ(hf_tmpfs_check(fs, tell, nullptr), 0); }
 
-	int open(const char *path, int flags = O_RDONLY, mode_t mode = 0644)
-	{
-		return hf_tmpfs_open(t, path, flags, mode);
-	}
-
-	/* Makes a file with these contents. */
-	void file(const char *path, const std::string &data = "")
-	{
-		int fd = open(path, O_WRONLY | O_CREAT | O_EXCL);
-
-		ASSERT_GE(fd, 0) << path;
-		ASSERT_EQ(hf_tmpfs_write(t, fd, data.data(), data.size()),
-			  static_cast<ssize_t>(data.size()));
-		ASSERT_EQ(hf_tmpfs_close(t, fd), 0);
-	}
-
-	void dir(const char *path) { ASSERT_EQ(hf_tmpfs_mkdir(fs, path, 0755), 0) << path; }
-
-	std::string read(int fd, size_t size, off_t at)
-	{
-		std::string data(size, '?');
-		ssize_t got = hf_tmpfs_pread(t, fd, &data[0], size, at);
-
-		EXPECT_GE(got, 0);
-		data.resize(got < 0 ? 0 : static_cast<size_t>(got));
-		return data;
-	}
-
-	std::string contents(const char *path)
-	{
-		int fd = open(path);
-		std::string data;
-
-		EXPECT_GE(fd, 0) << path;
-		if (fd < 0)
-			return "";
-		data = read(fd, static_cast<size_t>(stat(path).st_size) + 1, 0);
-		EXPECT_EQ(hf_tmpfs_close(t, fd), 0);
-		return data;
-	}
-
-	struct stat stat(const char *path)
-	{
-		struct stat to = {};
-
-		EXPECT_EQ(hf_tmpfs_stat(fs, path, &to), 0) << path;
-		return to;
-	}
-
-	bool exists(const char *path)
-	{
-		struct stat to;
-
-		return hf_tmpfs_lstat(fs, path, &to) == 0;
-	}
-
-	std::vector<std::string> list(const char *path)
-	{
-		std::vector<struct hf_tmpfs_dirent> entries(3);
-		std::vector<std::string> names;
-		int fd = open(path, O_RDONLY | O_DIRECTORY), count;
-
-		EXPECT_GE(fd, 0) << path;
-		while ((count = hf_tmpfs_readdir(t, fd, entries.data(), 3)) > 0) {
-			for (int i = 0; i < count; i++)
-				names.push_back(entries[static_cast<size_t>(i)].name);
-		}
-		EXPECT_EQ(count, 0);
-		hf_tmpfs_close(t, fd);
-		return names;
-	}
-
-	uint64_t free_inodes()
-	{
-		struct statvfs to;
-
-		EXPECT_EQ(hf_tmpfs_statfs(fs, &to), 0);
-		return to.f_ffree;
-	}
-
-	struct hf_tmpfs *fs = nullptr;
-	struct hf_tmpfs_table *t = nullptr;
-};
-
-/* Tests written as steps (side.h), by path or by node. */
-class TmpfsSteps : public TmpfsFixture {
-protected:
-	void TearDown() override
-	{
-		hf_tmpfs_act_as(nullptr);
-		hf_tmpfs_nodes_put(fs);
-		side_.close_all();
-		TmpfsFixture::TearDown();
-	}
+	/* ---- steps ------------------------------------------------------------------------- */
 
 	/*
 	 * Runs steps, separated by newlines or semicolons: `step = outcome`, or just a step, which
 	 * must not fail. More steps: `check`; `limit PAGES INODES` (makes a new file system);
-	 * `act_as WHO`.
+	 * `act_as WHO`. Paths start at `start`; NULL = the root.
 	 */
-	void run(const std::string &script)
+	void run(const std::string &script, struct hf_tmpfs_node *start = nullptr)
 	{
 		std::istringstream lines(script);
 
+		side_.root = start ? start : root;
 		for (std::string line; std::getline(lines, line);) {
 			std::istringstream steps(line);
 
 			for (std::string step; std::getline(steps, step, ';');)
 				run_step(step);
 		}
+		side_.root = root;
 	}
 
 	/* Takes a reference, which is put at the end of the test. */
@@ -166,7 +72,7 @@ protected:
 	{
 		struct hf_tmpfs_node *found = nullptr;
 
-		EXPECT_EQ(hf_tmpfs_node_lookup(hf_tmpfs_node_root(fs), path, &found), 0) << path;
+		EXPECT_EQ(hf_tmpfs_lookup(root, path, &found), 0) << path;
 		return found;
 	}
 
@@ -184,8 +90,46 @@ protected:
 		hf_tmpfs_act_as(callers.count(who) ? &callers.at(who) : nullptr);
 	}
 
-	bool by_node_ = false;
+	/* ---- calls ------------------------------------------------------------------------- */
+
+	int open(const char *path, int flags = O_RDONLY, mode_t mode = 0644)
+	{
+		return hf_tmpfs_open(t, root, path, flags, mode, nullptr);
+	}
+
+	/* Makes a file with these contents. */
+	void file(const char *path, const std::string &data = "")
+	{
+		int fd = open(path, O_WRONLY | O_CREAT | O_EXCL);
+
+		ASSERT_GE(fd, 0) << path;
+		ASSERT_EQ(hf_tmpfs_write(t, fd, data.data(), data.size()),
+			  static_cast<ssize_t>(data.size()));
+		ASSERT_EQ(hf_tmpfs_close(t, fd), 0);
+	}
+
+	std::string read(int fd, size_t size, off_t at)
+	{
+		std::string data(size, '?');
+		ssize_t got = hf_tmpfs_pread(t, fd, &data[0], size, at);
+
+		EXPECT_GE(got, 0);
+		data.resize(got < 0 ? 0 : static_cast<size_t>(got));
+		return data;
+	}
+
+	struct stat stat(const char *path)
+	{
+		struct stat to = {};
+
+		EXPECT_EQ(hf_tmpfs_stat(root, path, true, &to), 0) << path;
+		return to;
+	}
+
 	side side_;
+	struct hf_tmpfs *&fs = side_.fs;
+	struct hf_tmpfs_table *&t = side_.t;
+	struct hf_tmpfs_node *root = nullptr;
 
 private:
 	void run_step(std::string step)
@@ -205,18 +149,14 @@ private:
 			in >> pages >> inodes;
 			options.size = pages * HF_TMPFS_PAGE;
 			options.inodes = inodes;
-			hf_tmpfs_nodes_put(fs);
-			side_.close_all();
 			make(options);
+			side_.root = root;
 		} else if (call == "act_as") {
 			in >> call;
 			act_as(call);
 		} else if (call == "check") {
 			prove();
 		} else {
-			side_.fs = fs;
-			side_.t = t;
-			side_.root = by_node_ ? hf_tmpfs_node_root(fs) : nullptr;
 			outcome = side_.step(step);
 			if (wanted.empty())
 				EXPECT_NE(outcome[0], 'E') << step << " = " << outcome;
@@ -268,25 +208,6 @@ struct own_memory {
 	}
 	/* Makes the allocation after `more` others fail. */
 	void fail_after(uint64_t more) { failing = made + more + 1; }
-};
-
-/* Two pages, the second without access. */
-class bad_page {
-public:
-	bad_page()
-		: map_(static_cast<char *>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE,
-						MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)))
-	{
-		mprotect(map_ + 4096, 4096, PROT_NONE);
-	}
-	~bad_page() { munmap(map_, 8192); }
-	bad_page(const bad_page &) = delete;
-	bad_page &operator=(const bad_page &) = delete;
-	char *bad() const { return map_ + 4096; }
-	char *before(size_t good) const { return map_ + 4096 - good; }
-
-private:
-	char *map_;
 };
 
 #endif

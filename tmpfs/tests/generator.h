@@ -6,60 +6,41 @@
 
 #include "side.h"
 
-const unsigned int ONLY_ALL = 1000;
-
-/* The weight of each call. */
-const std::vector<std::pair<std::string, unsigned int>> drawn_calls = {
-	{ "open", 30 },
-	{ "close", 8 },
-	{ "dup", 3 },
-	{ "read", 4 },
-	{ "pread", 8 },
-	{ "write", 6 },
-	{ "pwrite", 12 },
-	{ "seek", 8 },
-	{ "ftruncate", 5 },
-	{ "truncate", 3 },
-	{ "fallocate", 6 },
-	{ "stat", 4 },
-	{ "lstat", 4 },
-	{ "fstat", 3 },
-	{ "link", 6 },
-	{ "symlink", 6 },
-	{ "readlink", 4 },
-	{ "unlink", 8 },
-	{ "rename", 14 },
-	{ "mkdir", 8 },
-	{ "rmdir", 5 },
-	{ "list", 5 },
-	{ "free", 2 },
-	{ "chmod", 2 },
-	{ "setxattr", ONLY_ALL + 2 },
-	{ "getxattr", ONLY_ALL + 2 },
-	{ "removexattr", ONLY_ALL + 1 },
-	{ "mknod", ONLY_ALL + 2 },
-	{ "flink", ONLY_ALL + 4 },
-	{ "contents", ONLY_ALL + 2 },
-};
+/*
+ * Each call, its weight, and its arguments: see generator::argument(). Those after the bar (extended
+ * attributes, special and nameless files) are not compared with another file system.
+ */
+const char drawn_calls[] =
+	"open 30 SPFM  close 8 S  dup 3 SS  read 4 SN  pread 8 SNO  write 6 SD  pwrite 12 SDO "
+	"seek 8 SOW  ftruncate 5 SO  truncate 3 PO  fallocate 6 SAOL  stat 4 P  lstat 4 P  fstat 3 "
+	"S "
+	"link 6 PP  symlink 6 TP  readlink 4 Pc  unlink 8 P  rename 14 PPR  mkdir 8 PM  rmdir 5 P "
+	"list 5 l  free 2 -  chmod 2 PM | setxattr 2 PUVx  getxattr 2 PUN  removexattr 1 PU "
+	"mknod 2 PK  flink 4 SP  contents 2 P";
 
 class generator {
 public:
-	/* `all`: also attributes, special files and nameless files, which are not compared. */
+	/* `all`: also the calls after the bar. */
 	generator(uint64_t seed, uint32_t slots, bool all = false)
 		: random_(seed), slots_(slots), all_(all)
 	{
-		for (const auto &call : drawn_calls) {
-			if (all || call.second < ONLY_ALL)
-				calls_.insert(calls_.end(), call.second % ONLY_ALL, call.first);
-		}
+		std::istringstream in(drawn_calls);
+		std::string call, kinds;
+		unsigned int weight;
+
+		while (in >> call && (call != "|" || (all && in >> call)) && in >> weight >> kinds)
+			calls_.insert(calls_.end(), weight, { call, kinds });
 	}
 
 	/* A step. */
 	std::string next()
 	{
-		const std::string &call = one_of(calls_);
+		const auto &one = calls_[below(static_cast<uint32_t>(calls_.size()))];
+		std::string step = one.first;
 
-		return call + " " + arguments(call);
+		for (char kind : one.second)
+			step += " " + argument(kind);
+		return step;
 	}
 
 private:
@@ -67,69 +48,48 @@ private:
 
 	std::string number(uint32_t n) { return std::to_string(below(n)); }
 
-	std::string arguments(const std::string &call)
+	std::string argument(char kind)
 	{
-		std::string slot = number(slots_), mode = number(8) + number(8) + number(8);
+		static const std::map<char, std::vector<std::string>> choices = {
+			{ 'W', { "set", "cur", "end", "data", "hole", "77" } },
+			{ 'A', { "punch", "keep", "allocate", "punch", "2" } },
+			{ 'R', { "0", "0", "0", "1", "2", "3" } },
+			{ 'U', { "user.a", "user.b" } },
+			{ 'K', { "fifo", "char", "file" } },
+			{ 'x', { "0", "1", "2" } },
+			{ '-', { "" } },
+		};
 		std::string size = number(below(4) ? 6000 : 30000);
-		std::string data = static_cast<char>('a' + below(26)) + std::string("*") + size;
 
-		std::string name = below(2) ? " user.a" : " user.b";
-
-		if (size == "0")
-			data = "\"\"";
-		if (call == "open")
-			return slot + " " + path() + " " + open_flags() + " " + mode;
-		if (call == "close" || call == "fstat")
-			return slot;
-		if (call == "list")
-			return below(2) ? slot : path();
-		if (call == "dup")
-			return slot + " " + number(slots_);
-		if (call == "read")
-			return slot + " " + size;
-		if (call == "pread")
-			return slot + " " + size + " " + place();
-		if (call == "write")
-			return slot + " " + data;
-		if (call == "pwrite")
-			return slot + " " + data + " " + place();
-		if (call == "seek")
-			return slot + " " + place() + " " +
-			       one_of({ "set", "cur", "end", "data", "hole", "77" });
-		if (call == "ftruncate")
-			return slot + " " + place();
-		if (call == "truncate")
-			return path() + " " + place();
-		if (call == "fallocate")
-			return slot + " " +
-			       (below(10) ? one_of({ "punch", "keep", "allocate", "punch" })
-					  : number(5)) +
-			       " " + place() + " " + size + "+" + number(4) + "p";
-		if (call == "link")
-			return path() + " " + path();
-		if (call == "symlink")
-			return target() + " " + path();
-		if (call == "readlink")
-			return path() + " " + number(10);
-		if (call == "rename")
-			return path() + " " + path() + " " +
-			       (below(2)   ? "0"
-				: below(5) ? number(3)
-					   : "3");
-		if (call == "mkdir" || call == "chmod")
-			return path() + " " + mode;
-		if (call == "setxattr")
-			return path() + name + " v*" + std::to_string(1 + below(9000)) + " " +
-			       number(3);
-		if (call == "getxattr")
-			return path() + name + " " + number(9000);
-		if (call == "removexattr")
-			return path() + name;
-		if (call == "mknod")
-			return path() + " " + one_of({ "fifo", "char", "file" });
-		if (call == "flink")
-			return slot + " " + path();
-		return call == "free" ? "" : path();
+		switch (kind) {
+		case 'S': /* a slot */
+			return number(slots_);
+		case 'P':
+			return path();
+		case 'T': /* a symlink's target */
+			return target();
+		case 'N': /* a size */
+			return size;
+		case 'D': /* data */
+			return size == "0" ? "\"\""
+					   : static_cast<char>('a' + below(26)) + ("*" + size);
+		case 'O': /* an offset */
+			return place();
+		case 'L':
+			return size + "+" + number(4) + "p";
+		case 'M': /* a mode */
+			return number(8) + number(8) + number(8);
+		case 'F':
+			return open_flags();
+		case 'V':
+			return "v*" + std::to_string(1 + below(9000));
+		case 'l':
+			return below(2) ? number(slots_) : path();
+		case 'c':
+			return number(10);
+		default:
+			return one_of(choices.at(kind));
+		}
 	}
 
 	std::string one_of(const std::vector<std::string> &words)
@@ -200,7 +160,7 @@ private:
 	std::mt19937_64 random_;
 	uint32_t slots_;
 	bool all_;
-	std::vector<std::string> calls_;
+	std::vector<std::pair<std::string, std::string>> calls_;
 };
 
 #endif

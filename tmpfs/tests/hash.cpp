@@ -12,7 +12,7 @@ extern "C" uint64_t tmpfs_hash(const struct hf_tmpfs *fs, const char *name, size
 namespace
 {
 
-class TmpfsHash : public TmpfsFixture {};
+class TmpfsHash : public TmpfsTest {};
 
 /* From the paper (15 bytes) and its reference implementation: key 00..0f, message 00, 01, ... */
 TEST_F(TmpfsHash, PublishedVectors)
@@ -60,7 +60,6 @@ TEST_F(TmpfsHash, ChosenNamesDoNotCollide)
 	unsigned int longest = 0;
 	uint64_t steps = 0;
 
-	dir("/d");
 	for (size_t n = 0, i = 0; n < CHOSEN; i++) {
 		std::string name = std::to_string(i);
 
@@ -69,9 +68,6 @@ TEST_F(TmpfsHash, ChosenNamesDoNotCollide)
 		n++;
 		longest = std::max(longest,
 				   ++buckets[tmpfs_hash(fs, name.data(), name.size()) % BUCKETS]);
-		int fd = open(("/d/" + name).c_str(), O_CREAT);
-		ASSERT_GE(fd, 0);
-		hf_tmpfs_close(t, fd);
 	}
 	for (unsigned int length : buckets)
 		steps += uint64_t(length) * length;

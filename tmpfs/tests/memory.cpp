@@ -3,13 +3,11 @@
  * memory - how much memory a file system uses, and how it behaves without memory. Most parts
  * measure the whole process, so each of them runs in a new one.
  *
- *   bounded   6 writers that fill and truncate: resident memory stays below 1.25 * limit + 16 MiB
  *   stalled   a reader stays in its read-side section: two writers stop until it leaves
  *   chains    a directory's table is not rebuilt while readers may use the one before the last
  *   idle      memory freed last is returned without a further call
  *   table     a directory's table of names shrinks
  *   back      after everything has been deleted, resident memory is within 10 percent of the start
- *   short     with limited address space: the file system fills up, returns ENOMEM, and recovers
  *   start     with almost no address space: creating a file system returns an error or works
  *   slabs     the allocator of objects alone
  */
@@ -63,41 +61,35 @@ std::string name(const char *kind, int n)
 	return kind + std::to_string(n);
 }
 
-/* A file system, and a table of descriptors. */
-struct system_at_work {
-	struct hf_tmpfs *fs = nullptr;
-	struct hf_tmpfs_table *t = nullptr;
-
+/* A file system, which is checked at the end. */
+struct system_at_work : side {
 	explicit system_at_work(uint64_t size = 0)
 	{
 		struct hf_tmpfs_options options = {};
 
 		options.size = size;
-		make(options);
+		EXPECT_EQ(make(options), 0);
 	}
-	explicit system_at_work(const struct hf_tmpfs_options &options) { make(options); }
-	void make(const struct hf_tmpfs_options &options)
+	explicit system_at_work(const struct hf_tmpfs_options &options)
 	{
-		EXPECT_EQ(hf_tmpfs_new(&fs, &options), 0);
-		EXPECT_EQ(hf_tmpfs_table_new(&t, fs, 0), 0);
+		EXPECT_EQ(make(options), 0);
 	}
 	~system_at_work()
 	{
 		EXPECT_EQ(hf_tmpfs_check(fs, nullptr, nullptr), 0);
-		hf_tmpfs_table_free(t);
-		EXPECT_EQ(hf_tmpfs_free(fs), 0);
+		EXPECT_EQ(end(), 0);
 	}
 	/* Writes 1 MiB and truncates it. */
 	void fill_and_truncate(int fd)
 	{
 		static const std::vector<char> data(MIB, 'x');
 
-		(void)hf_tmpfs_pwrite(t, fd, data.data(), MIB, 0);
-		(void)hf_tmpfs_ftruncate(t, fd, 0);
+		(void)pwrite(fd, data.data(), MIB, 0);
+		(void)ftruncate(fd, 0);
 	}
-	int open(const std::string &path)
+	int create(const std::string &path)
 	{
-		return hf_tmpfs_open(t, path.c_str(), O_CREAT | O_RDWR, 0644);
+		return static_cast<int>(open(path.c_str(), O_CREAT | O_RDWR, 0644));
 	}
 };
 
@@ -139,31 +131,6 @@ protected:
 	}
 };
 
-TEST_F(TmpfsMemory, Bounded)
-{
-	alone([] {
-		const int WRITERS = 6, ROUNDS = 200;
-		system_at_work system(4 * MIB);
-		std::vector<std::thread> writers;
-
-		for (int me = 0; me < WRITERS; me++) {
-			writers.emplace_back([&system, me] {
-				int fd = system.open(name("/f", me));
-				std::string other = name("/g", me);
-
-				for (int i = 0; i < ROUNDS; i++) {
-					system.fill_and_truncate(fd);
-					hf_tmpfs_close(system.t, system.open(other));
-					(void)hf_tmpfs_unlink(system.fs, other.c_str());
-				}
-			});
-		}
-		for (std::thread &writer : writers)
-			writer.join();
-		EXPECT_LT(peak(), 4 * MIB / 4 * 5 + 16 * MIB + MIB); /* and the data written */
-	});
-}
-
 /* Correct code passes at any speed; broken code gets a second to write too much. */
 TEST_F(TmpfsMemory, Stalled)
 {
@@ -176,7 +143,7 @@ TEST_F(TmpfsMemory, Stalled)
 
 		for (int me = 0; me < 2; me++) {
 			writers.emplace_back([&, me] {
-				int fd = system.open(name("/f", me));
+				int fd = system.create(name("/f", me));
 
 				for (int i = 0; i < ROUNDS; i++, rounds++)
 					system.fill_and_truncate(fd);
@@ -209,22 +176,21 @@ TEST_F(TmpfsMemory, Back)
 			start = resident();
 			for (int i = 0; i < files; i++) {
 				std::string path = name("/f", i);
-				int fd = system.open(path);
+				int fd = system.create(path);
 
-				ASSERT_EQ(hf_tmpfs_write(system.t, fd, data.data(), data.size()),
-					  5000);
-				ASSERT_EQ(hf_tmpfs_setxattr(system.fs, path.c_str(), true, "user.a",
-							    "1", 1, 0),
+				ASSERT_EQ(system.write(fd, data.data(), data.size()), 5000);
+				ASSERT_EQ(hf_tmpfs_setxattr(system.root, path.c_str(), true,
+							    "user.a", "1", 1, 0),
 					  0);
-				hf_tmpfs_close(system.t, fd);
+				system.close(fd);
 			}
 			most = resident();
 			/* Truncated while open, unlinked, in any order. */
 			for (int i = 0; i < files; i++) {
 				std::string path = name("/f", i * 7 % files);
 
-				ASSERT_EQ(hf_tmpfs_truncate(system.fs, path.c_str(), i % 3), 0);
-				ASSERT_EQ(hf_tmpfs_unlink(system.fs, path.c_str()), 0);
+				ASSERT_EQ(system.truncate(path.c_str(), i % 3), 0);
+				ASSERT_EQ(system.unlink(path.c_str()), 0);
 			}
 		}
 		EXPECT_GT(most, start + size_t(FILES) * 8192);
@@ -249,9 +215,7 @@ TEST_F(TmpfsMemory, ChainsWait)
 
 		std::thread writer([&] {
 			for (; made < NAMES; made++)
-				ASSERT_EQ(hf_tmpfs_mknod(system.fs, name("/f", made).c_str(),
-							 S_IFREG, 0),
-					  0);
+				ASSERT_EQ(system.mknod(name("/f", made).c_str(), S_IFREG, 0), 0);
 		});
 		for (int i = 0; i < 1000 && made < NAMES; i++)
 			usleep(1000);
@@ -269,12 +233,12 @@ TEST_F(TmpfsMemory, Idle)
 	system_at_work system(memory.options());
 	int64_t start;
 
-	ASSERT_EQ(hf_tmpfs_mkdir(system.fs, "/d", 0755), 0);
+	ASSERT_EQ(system.mkdir("/d", 0755), 0);
 	start = memory.bytes;
 	for (int round = 0; round < 3; round++) {
 		for (const char *path : { "/d/e", "/d/f" }) {
-			ASSERT_EQ(hf_tmpfs_mkdir(system.fs, path, 0755), 0);
-			ASSERT_EQ(hf_tmpfs_rmdir(system.fs, path), 0);
+			ASSERT_EQ(system.mkdir(path, 0755), 0);
+			ASSERT_EQ(hf_tmpfs_rmdir(system.root, path), 0);
 		}
 		/* The directory keeps a table for its next names. */
 		for (int i = 0; i < 10000 && memory.bytes > start + 256; i++)
@@ -291,18 +255,18 @@ TEST_F(TmpfsMemory, Table)
 	system_at_work system(memory.options());
 	int64_t start;
 
-	ASSERT_EQ(hf_tmpfs_mknod(system.fs, "/f", S_IFREG, 0), 0);
-	ASSERT_EQ(hf_tmpfs_mkdir(system.fs, "/d", 0755), 0);
+	ASSERT_EQ(system.mknod("/f", S_IFREG, 0), 0);
+	ASSERT_EQ(system.mkdir("/d", 0755), 0);
 	start = memory.bytes;
 	for (int i = 0; i < NAMES; i++)
-		ASSERT_EQ(hf_tmpfs_link(system.fs, "/f", name("/d/", i).c_str()), 0);
+		ASSERT_EQ(system.link("/f", name("/d/", i).c_str()), 0);
 	/* A check waits for a grace period. */
 	EXPECT_EQ(hf_tmpfs_check(system.fs, nullptr, nullptr), 0);
 	for (int i = 0; i < NAMES; i++) {
 		if (i == NAMES - 1000) {
 			EXPECT_EQ(hf_tmpfs_check(system.fs, nullptr, nullptr), 0);
 		}
-		ASSERT_EQ(hf_tmpfs_unlink(system.fs, name("/d/", i).c_str()), 0);
+		ASSERT_EQ(system.unlink(name("/d/", i).c_str()), 0);
 	}
 	EXPECT_EQ(hf_tmpfs_check(system.fs, nullptr, nullptr), 0);
 	/* It was 128 KiB or more. It may not be at its smallest: each step needs a grace period. */
@@ -314,51 +278,6 @@ void limit_address_space(size_t more)
 	struct rlimit limit = { statm(0) + more, RLIM_INFINITY };
 
 	ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
-}
-
-TEST_F(TmpfsMemory, Short)
-{
-	alone([] {
-		system_at_work system;
-		struct hf_tmpfs *fs = system.fs;
-		struct hf_tmpfs_table *t = system.t;
-		std::vector<char> data(MIB, 'x'), back(MIB);
-		int64_t size = 0;
-
-		limit_address_space(64 * MIB);
-		for (int round = 0; round < 3; round++) {
-			ssize_t done;
-			int files = 0, fd, error;
-
-			fd = hf_tmpfs_open(t, "/big", O_CREAT | O_RDWR, 0644);
-			ASSERT_GE(fd, 0);
-			for (size = 0; (done = hf_tmpfs_pwrite(t, fd, data.data(), MIB, size)) > 0;)
-				size += done;
-			EXPECT_EQ(done, -ENOMEM);
-			EXPECT_GT(size, int64_t(40 * MIB));
-			EXPECT_LT(size, int64_t(64 * MIB));
-			/* The remaining memory is enough for some names. */
-			for (;; files++) {
-				error = hf_tmpfs_mkdir(fs, name("/d", files).c_str(), 0755);
-				if (error)
-					break;
-				ASSERT_LT(files, 1000000);
-			}
-			EXPECT_EQ(error, -ENOMEM);
-			for (int64_t at = 0; at < size; at += done) {
-				done = hf_tmpfs_pread(t, fd, back.data(), MIB, at);
-				ASSERT_GT(done, 0);
-				ASSERT_EQ(std::memcmp(back.data(), data.data(),
-						      static_cast<size_t>(done)),
-					  0);
-			}
-			ASSERT_EQ(hf_tmpfs_ftruncate(t, fd, size / 2), 0);
-			ASSERT_EQ(hf_tmpfs_close(t, fd), 0);
-			for (int i = 0; i < files; i++)
-				ASSERT_EQ(hf_tmpfs_rmdir(fs, name("/d", i).c_str()), 0);
-			ASSERT_EQ(hf_tmpfs_unlink(fs, "/big"), 0);
-		}
-	});
 }
 
 /* A fixed pool for objects, for when the system has no memory. */
@@ -403,7 +322,7 @@ TEST_F(TmpfsMemory, Start)
 				}
 				error = hf_tmpfs_table_new(&t, fs, 0);
 				EXPECT_TRUE(error == 0 || error == -ENOMEM) << error;
-				EXPECT_EQ(hf_tmpfs_stat(fs, "/", &st), 0);
+				EXPECT_EQ(hf_tmpfs_stat(hf_tmpfs_root(fs), "/", true, &st), 0);
 				if (!error)
 					hf_tmpfs_table_free(t);
 				EXPECT_EQ(hf_tmpfs_free(fs), 0);

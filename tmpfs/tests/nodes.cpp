@@ -5,48 +5,34 @@
 namespace
 {
 
-class TmpfsNodes : public TmpfsSteps {
+class TmpfsNodes : public TmpfsTest {
 protected:
-	/* The error of a lookup, without keeping the reference. */
-	static int lookup(struct hf_tmpfs_node *in, const char *name)
-	{
-		struct hf_tmpfs_node *found = nullptr;
-		int error = hf_tmpfs_node_lookup(in, name, &found);
-
-		if (!error)
-			hf_tmpfs_node_put(found, 1);
-		return error;
-	}
-
-	int create(struct hf_tmpfs_node *in, const char *name, int flags = O_RDWR)
-	{
-		return hf_tmpfs_node_create(t, in, name, flags, 0644, nullptr);
-	}
-
 	static struct stat stat_of(struct hf_tmpfs_node *of)
 	{
 		struct stat to = {};
 
-		hf_tmpfs_node_stat(of, &to);
+		EXPECT_EQ(hf_tmpfs_stat(of, nullptr, false, &to), 0);
 		return to;
 	}
 
-	/* Each call that takes a directory and a name must fail with this error. */
-	void each_fails(struct hf_tmpfs_node *dir, int error)
+	int open_node(struct hf_tmpfs_node *node, int flags)
 	{
-		struct hf_tmpfs_node *root = node("/");
+		return hf_tmpfs_open(t, node, nullptr, flags, 0644, nullptr);
+	}
 
+	/* Each call that takes a directory and a name must fail with this error. */
+	void each_fails(struct hf_tmpfs_node *dir, const std::string &error)
+	{
 		run("file /each");
-		EXPECT_EQ(lookup(dir, "x"), error);
-		EXPECT_EQ(hf_tmpfs_node_mkdir(dir, "x", 0755, nullptr), error);
-		EXPECT_EQ(create(dir, "x"), error);
-		EXPECT_EQ(hf_tmpfs_node_tmpfile(t, dir, O_RDWR, 0644, nullptr), error);
-		EXPECT_EQ(hf_tmpfs_node_symlink("x", dir, "x", nullptr), error);
-		EXPECT_EQ(hf_tmpfs_node_unlink(dir, "x"), error);
-		EXPECT_EQ(hf_tmpfs_node_rmdir(dir, "x"), error);
-		EXPECT_EQ(hf_tmpfs_node_link(node("each"), dir, "x"), error);
-		EXPECT_EQ(hf_tmpfs_node_rename(root, "each", dir, "x", 0), error);
-		EXPECT_EQ(hf_tmpfs_node_rename(dir, "x", root, "each", 0), error);
+		for (const char *step :
+		     { "lstat x", "mkdir x", "open 0 x rw,creat", "open 0 . tmpfile,rw",
+		       "symlink x x", "unlink x", "rmdir x", "link /each x", "rename /each x",
+		       "rename x /each", "truncate x 0", "chmod x 0", "mknod x fifo",
+		       "readlink x 9", "setxattr x user.a 1", "getxattr x user.a 9",
+		       "removexattr x user.a" })
+			run(std::string(step) + " = " + error, dir);
+		EXPECT_EQ(side::text(hf_tmpfs_listxattr(dir, "x", true, nullptr, 0)), error);
+		EXPECT_EQ(side::text(open_node(dir, O_TMPFILE | O_RDWR)), error);
 	}
 };
 
@@ -63,8 +49,8 @@ TEST_F(TmpfsNodes, OneNodeForAllNamesAndAllLookups)
 	EXPECT_EQ(stat_of(a).st_nlink, 2u);
 	run("rename /f /h");
 	EXPECT_EQ(node("h"), a);
-	EXPECT_EQ(node("."), hf_tmpfs_node_root(fs));
-	EXPECT_EQ(node(".."), hf_tmpfs_node_root(fs));
+	EXPECT_EQ(node("."), root);
+	EXPECT_EQ(node(".."), root);
 }
 
 TEST_F(TmpfsNodes, AnUnlinkedInodeLivesUntilTheLastReferenceGoes)
@@ -79,8 +65,8 @@ TEST_F(TmpfsNodes, AnUnlinkedInodeLivesUntilTheLastReferenceGoes)
 	/* Without a name it still counts in the limits. */
 	run("unlink /f; check; free = 3 0; mkdir /g = ENOSPC");
 	EXPECT_EQ(stat_of(f).st_nlink, 0u);
-	EXPECT_EQ(hf_tmpfs_node_link(f, node("/"), "g"), -ENOENT);
-	ASSERT_EQ(fd = hf_tmpfs_node_open(t, f, O_RDWR), 0);
+	EXPECT_EQ(hf_tmpfs_link(f, nullptr, root, "g"), -ENOENT);
+	ASSERT_EQ(fd = open_node(f, O_RDWR), 0);
 	EXPECT_EQ(read(fd, 9, 0), "alive");
 	hf_tmpfs_node_put(f, 1);
 	prove();
@@ -88,7 +74,7 @@ TEST_F(TmpfsNodes, AnUnlinkedInodeLivesUntilTheLastReferenceGoes)
 	/* Now only the open file has a reference: no name, no node. */
 	prove();
 	EXPECT_EQ(hf_tmpfs_pread(t, fd, &byte, 1, 4), 1);
-	EXPECT_EQ(free_inodes(), 0u);
+	run("free = 3 0");
 	ASSERT_EQ(hf_tmpfs_close(t, fd), 0);
 	run("free = 4 1");
 }
@@ -104,18 +90,18 @@ TEST_F(TmpfsNodes, ReferencesAreDroppedAllAtOnce)
 	run("unlink /f");
 	hf_tmpfs_node_put(f, 0);
 	hf_tmpfs_node_put(f, 99);
-	EXPECT_EQ(free_inodes(), 0u);
+	run("free = 0 0");
 	hf_tmpfs_node_put(f, 1);
-	EXPECT_EQ(free_inodes(), 1u);
+	run("free = 0 1");
 	/* A file system with nodes is not freed; hf_tmpfs_nodes_put() puts them all. */
 	f = node("g");
 	run("unlink /g");
 	hf_tmpfs_table_free(t);
 	EXPECT_EQ(hf_tmpfs_free(fs), -EBUSY);
 	ASSERT_EQ(hf_tmpfs_table_new(&t, fs, 0), 0);
-	EXPECT_EQ(free_inodes(), 1u);
+	run("free = 0 1");
 	hf_tmpfs_nodes_put(fs);
-	EXPECT_EQ(free_inodes(), 2u);
+	run("free = 0 2");
 }
 
 TEST_F(TmpfsNodes, PuttingTooManyReferencesIsReported)
@@ -146,11 +132,9 @@ TEST_F(TmpfsNodes, ARemovedDirectoryKeepsItsParents)
 	run("rmdir /a/b/c; rmdir /a/b; rmdir /a; check");
 	EXPECT_EQ(stat_of(c).st_nlink, 0u);
 	/* Look-ups in it and additions to it fail. */
-	each_fails(c, -ENOENT);
-	EXPECT_EQ(lookup(c, "."), -ENOENT);
-	EXPECT_EQ(lookup(c, ".."), -ENOENT);
-	EXPECT_EQ(lookup(c, "../../.."), 0);
-	ASSERT_EQ(fd = hf_tmpfs_node_open(t, c, O_RDONLY | O_DIRECTORY), 0);
+	each_fails(c, "ENOENT");
+	run("stat . = ENOENT; stat .. = ENOENT; stat ../../..", c);
+	ASSERT_EQ(fd = open_node(c, O_RDONLY | O_DIRECTORY), 0);
 	EXPECT_EQ(hf_tmpfs_readdir(t, fd, &entry, 1), -ENOENT);
 }
 
@@ -165,39 +149,31 @@ TEST_F(TmpfsNodes, TheDirectoryIsTheStart)
 	f = node("d/f");
 	EXPECT_EQ(node("/d/f"), f);
 	EXPECT_EQ(stat_of(node("s")).st_mode & S_IFMT, static_cast<mode_t>(S_IFLNK));
-	EXPECT_EQ(lookup(d, "f"), 0);
-	EXPECT_EQ(lookup(d, "d"), -ENOENT);
-	EXPECT_EQ(lookup(d, "/d"), 0); /* from the root */
-	EXPECT_EQ(lookup(d, "../s/"), -ENOTDIR);
-	EXPECT_EQ(lookup(d, ""), -ENOENT);
-	EXPECT_EQ(lookup(f, "."), -ENOTDIR);
-	EXPECT_EQ(lookup(d, "/loop/"), -ELOOP);
-	EXPECT_EQ(lookup(d, "/loop"), 0);
-	each_fails(f, -ENOTDIR);
-	/* Each call relative to a directory other than the root. */
-	EXPECT_EQ(hf_tmpfs_node_mkdir(d, "e", 0755, nullptr), 0);
-	EXPECT_EQ(hf_tmpfs_node_symlink("f", d, "t", nullptr), 0);
-	EXPECT_EQ(hf_tmpfs_node_link(f, d, "g"), 0);
-	EXPECT_EQ(hf_tmpfs_node_rename(d, "g", node("d/e"), "h", 0), 0);
-	EXPECT_EQ(hf_tmpfs_node_rename(d, "e", d, "i", 0), 0);
-	EXPECT_EQ(create(d, "j"), 0);
-	run("contents /d/i/h = data; contents /d/t = data; stat /d/j");
-	EXPECT_EQ(hf_tmpfs_node_unlink(d, "j"), 0);
-	EXPECT_EQ(hf_tmpfs_node_rmdir(d, "i"), -ENOTEMPTY);
+	run("stat . = ENOTDIR", f);
+	each_fails(f, "ENOTDIR");
+	/* Each call relative to a directory other than the root; "/d" starts at the root. */
+	run(R"(
+		stat f; stat d = ENOENT; stat /d; lstat ../s/ = ENOTDIR; stat "" = ENOENT
+		stat /loop/ = ELOOP; lstat /loop
+		mkdir e; symlink f t; link f g; rename g e/h; rename e i; open 0 j rw,creat
+		unlink j; rmdir i = ENOTEMPTY; truncate f 3; readlink t 9 = f; chmod f 600
+		setxattr f user.a 1; getxattr f user.a 9 = 1; removexattr f user.a; mknod p fifo
+	)",
+	    d);
+	run("contents /d/i/h = dat; contents /d/t = dat; stat /d/f mode = 100600; stat /d/p");
 	/* A directory keeps its node when it is renamed. */
-	EXPECT_EQ(hf_tmpfs_node_rename(node("/"), "d", node("/"), "e", 0), 0);
+	run("rename /d /e");
 	EXPECT_EQ(node("e"), d);
 	EXPECT_EQ(node("e/f"), f);
 }
 
 TEST_F(TmpfsNodes, NewNodesHaveAReference)
 {
-	struct hf_tmpfs_node *root = node("/"), *d, *f, *s;
-	int fd;
+	struct hf_tmpfs_node *d, *f, *s;
 
-	ASSERT_EQ(hf_tmpfs_node_mkdir(root, "d", 0751, &d), 0);
-	ASSERT_EQ(fd = hf_tmpfs_node_create(t, d, "f", O_WRONLY, 0604, &f), 0);
-	ASSERT_EQ(hf_tmpfs_node_symlink("f", d, "s", &s), 0);
+	ASSERT_EQ(hf_tmpfs_mkdir(root, "d", 0751, &d), 0);
+	ASSERT_EQ(hf_tmpfs_open(t, d, "f", O_WRONLY | O_CREAT, 0604, &f), 0);
+	ASSERT_EQ(hf_tmpfs_symlink("f", d, "s", &s), 0);
 	EXPECT_EQ(stat("/d").st_ino, stat_of(d).st_ino);
 	EXPECT_EQ(stat("/d/f").st_ino, stat_of(f).st_ino);
 	run("stat /d mode = 40751; stat /d/f mode = 100604; lstat /d/s mode = 120777");
@@ -215,14 +191,12 @@ TEST_F(TmpfsNodes, Create)
 	make({}, 3);
 	run("mkdir /d; file /d/f data; symlink f /d/s");
 	d = node("d");
-	EXPECT_EQ(create(d, "f", O_RDWR | O_EXCL), -EEXIST);
-	EXPECT_EQ(hf_tmpfs_node_create(t, d, "s", O_RDWR | O_TRUNC, 0, &found), 0);
+	EXPECT_EQ(hf_tmpfs_open(t, d, "s", O_CREAT | O_RDWR | O_TRUNC, 0, &found), 0);
 	EXPECT_EQ(found, node("d/f"));
-	run("stat /d/f size = 0");
-	for (int i = 1; i < 3; i++)
-		EXPECT_EQ(create(d, "f"), i);
-	EXPECT_EQ(create(d, "x"), -EMFILE);
-	EXPECT_FALSE(exists("/d/x"));
+	run("open 9 f rw,creat,excl = EEXIST; stat f size = 0; open 1 f rw,creat; open 2 f "
+	    "rw,creat; open 3 x rw,creat = EMFILE",
+	    d);
+	run("lstat /d/x = ENOENT");
 }
 
 /* ---- by node alone ------------------------------------------------------------------------- */
@@ -237,23 +211,23 @@ TEST_F(TmpfsNodes, Open)
 	d = node("d");
 	f = node("f");
 	s = node("s");
-	EXPECT_EQ(hf_tmpfs_node_open(t, s, O_RDONLY), -ELOOP);
-	EXPECT_EQ(hf_tmpfs_node_open(t, s, O_RDONLY | O_DIRECTORY), -ENOTDIR);
-	EXPECT_EQ(hf_tmpfs_node_open(t, f, O_RDONLY | O_DIRECTORY), -ENOTDIR);
-	EXPECT_EQ(hf_tmpfs_node_open(t, d, O_WRONLY), -EISDIR);
-	EXPECT_EQ(hf_tmpfs_node_open(t, d, O_RDONLY | O_TRUNC), -EISDIR);
-	EXPECT_EQ(hf_tmpfs_node_open(t, f, O_ACCMODE), -EINVAL);
-	EXPECT_EQ(fd = hf_tmpfs_node_open(t, f, O_RDWR | O_APPEND | O_CREAT), 0);
+	EXPECT_EQ(open_node(s, O_RDONLY), -ELOOP);
+	EXPECT_EQ(open_node(s, O_RDONLY | O_DIRECTORY), -ENOTDIR);
+	EXPECT_EQ(open_node(f, O_RDONLY | O_DIRECTORY), -ENOTDIR);
+	EXPECT_EQ(open_node(d, O_WRONLY), -EISDIR);
+	EXPECT_EQ(open_node(d, O_RDONLY | O_TRUNC), -EISDIR);
+	EXPECT_EQ(open_node(f, O_ACCMODE), -EINVAL);
+	EXPECT_EQ(fd = open_node(f, O_RDWR | O_APPEND | O_CREAT), 0);
 	EXPECT_EQ(hf_tmpfs_write(t, fd, "more", 4), 4);
 	EXPECT_EQ(read(fd, 99, 0), "datamore");
 	EXPECT_EQ(hf_tmpfs_dup(t, fd), 1);
-	EXPECT_EQ(hf_tmpfs_node_open(t, f, O_RDWR | O_TRUNC), 2);
+	EXPECT_EQ(open_node(f, O_RDWR | O_TRUNC), 2);
 	EXPECT_EQ(read(fd, 99, 0), "");
-	EXPECT_EQ(hf_tmpfs_node_open(t, f, O_RDONLY), -EMFILE);
+	EXPECT_EQ(open_node(f, O_RDONLY), -EMFILE);
 	prove();
 	for (fd = 0; fd < 3; fd++)
 		EXPECT_EQ(hf_tmpfs_close(t, fd), 0);
-	EXPECT_EQ(hf_tmpfs_node_open(t, d, O_RDONLY), 0);
+	EXPECT_EQ(open_node(d, O_RDONLY), 0);
 }
 
 TEST_F(TmpfsNodes, AttributesSizeAndTarget)
@@ -266,24 +240,24 @@ TEST_F(TmpfsNodes, AttributesSizeAndTarget)
 	run("file /f data; symlink where /s");
 	f = node("f");
 	s = node("s");
-	EXPECT_EQ(hf_tmpfs_node_truncate(f, 2), 0);
+	EXPECT_EQ(hf_tmpfs_truncate(f, nullptr, 2), 0);
 	run("contents /f = da");
-	EXPECT_EQ(hf_tmpfs_node_truncate(f, 10000), 0);
+	EXPECT_EQ(hf_tmpfs_truncate(f, nullptr, 10000), 0);
 	EXPECT_EQ(stat_of(f).st_size, 10000);
-	EXPECT_EQ(hf_tmpfs_node_truncate(f, -1), -EINVAL);
-	EXPECT_EQ(hf_tmpfs_node_truncate(node("/"), 0), -EISDIR);
-	EXPECT_EQ(hf_tmpfs_node_truncate(s, 0), -EINVAL);
-	EXPECT_EQ(hf_tmpfs_node_readlink(s, target, sizeof(target)), 4);
+	EXPECT_EQ(hf_tmpfs_truncate(f, nullptr, -1), -EINVAL);
+	EXPECT_EQ(hf_tmpfs_truncate(node("/"), nullptr, 0), -EISDIR);
+	EXPECT_EQ(hf_tmpfs_truncate(s, nullptr, 0), -EINVAL);
+	EXPECT_EQ(hf_tmpfs_readlink(s, nullptr, target, sizeof(target)), 4);
 	EXPECT_EQ(std::string(target, 4), "wher");
-	EXPECT_EQ(hf_tmpfs_node_readlink(s, target, 0), -EINVAL);
-	EXPECT_EQ(hf_tmpfs_node_readlink(f, target, 1), -EINVAL);
-	EXPECT_EQ(hf_tmpfs_node_readlink(s, page.before(3), 10), -EFAULT);
+	EXPECT_EQ(hf_tmpfs_readlink(s, nullptr, target, 0), -EINVAL);
+	EXPECT_EQ(hf_tmpfs_readlink(f, nullptr, target, 1), -EINVAL);
+	EXPECT_EQ(hf_tmpfs_readlink(s, nullptr, page.before(3), 10), -EFAULT);
 	to.set = HF_TMPFS_SET_MODE | HF_TMPFS_SET_UID | HF_TMPFS_SET_MTIME;
 	to.mode = 0700;
 	to.uid = 7;
 	to.mtime.tv_sec = 8;
 	run("unlink /f");
-	ASSERT_EQ(hf_tmpfs_node_setattr(f, &to), 0);
+	ASSERT_EQ(hf_tmpfs_setattr(f, nullptr, false, &to), 0);
 	EXPECT_EQ(stat_of(f).st_mode, S_IFREG | 0700u);
 	EXPECT_EQ(stat_of(f).st_uid, 7u);
 	EXPECT_EQ(stat_of(f).st_mtim.tv_sec, 8);
@@ -292,18 +266,15 @@ TEST_F(TmpfsNodes, AttributesSizeAndTarget)
 TEST_F(TmpfsNodes, OfAnotherFileSystem)
 {
 	struct hf_tmpfs *other = nullptr;
-	struct hf_tmpfs_node *there, *f;
+	struct hf_tmpfs_node *there;
 
 	ASSERT_EQ(hf_tmpfs_new(&other, nullptr), 0);
-	there = hf_tmpfs_node_root(other);
+	there = hf_tmpfs_root(other);
 	file("/f");
-	f = node("f");
-	EXPECT_EQ(hf_tmpfs_node_link(f, there, "x"), -EXDEV);
-	EXPECT_EQ(hf_tmpfs_node_rename(node("/"), "f", there, "x", 0), -EXDEV);
-	EXPECT_EQ(create(there, "x"), -EXDEV);
-	EXPECT_EQ(hf_tmpfs_node_open(t, there, O_RDONLY), -EXDEV);
+	EXPECT_EQ(hf_tmpfs_link(node("f"), nullptr, there, "x"), -EXDEV);
+	EXPECT_EQ(hf_tmpfs_rename(root, "f", there, "x", 0), -EXDEV);
+	EXPECT_EQ(hf_tmpfs_open(t, there, "x", O_CREAT, 0, nullptr), -EXDEV);
 	EXPECT_EQ(hf_tmpfs_check(other, tell, nullptr), 0);
-	hf_tmpfs_node_put(there, 1);
 	EXPECT_EQ(hf_tmpfs_free(other), 0);
 }
 

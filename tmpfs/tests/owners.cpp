@@ -5,7 +5,7 @@
 namespace
 {
 
-class TmpfsOwners : public TmpfsSteps {};
+class TmpfsOwners : public TmpfsTest {};
 
 TEST_F(TmpfsOwners, NewFilesBelongToTheCaller)
 {
@@ -54,7 +54,7 @@ TEST_F(TmpfsOwners, AChangeByAnotherUserClearsSetuid)
 	run("chmod /f 6777; chown /f 1001 1001; stat /f mode = 100777");
 	both.set = HF_TMPFS_SET_UID | HF_TMPFS_SET_MODE;
 	both.mode = 04755;
-	ASSERT_EQ(hf_tmpfs_setattr(fs, "/f", true, &both), 0);
+	ASSERT_EQ(hf_tmpfs_setattr(root, "/f", true, &both), 0);
 	run("stat /f mode = 104755; mkdir /d; chmod /d 6777; chown /d 1 1; stat /d mode = 46777");
 	/* Setgid without S_IXGRP stays if the caller is privileged or in the group. */
 	run(R"(
@@ -68,7 +68,7 @@ TEST_F(TmpfsOwners, AChangeByAnotherUserClearsSetuid)
 	both.set = HF_TMPFS_CLEAR_SETUID;
 	struct timespec before = stat("/f").st_ctim;
 	usleep(2000);
-	ASSERT_EQ(hf_tmpfs_setattr(fs, "/f", true, &both), 0);
+	ASSERT_EQ(hf_tmpfs_setattr(root, "/f", true, &both), 0);
 	EXPECT_NE(stat("/f").st_ctim.tv_nsec, before.tv_nsec);
 	run("stat /f mode = 100777");
 	/* A change of the owner clears the bits of all types but directories. */
@@ -82,7 +82,7 @@ TEST_F(TmpfsOwners, AChangeByAnotherUserClearsSetuid)
 
 TEST_F(TmpfsOwners, SpecialFiles)
 {
-	struct hf_tmpfs_node *root = hf_tmpfs_node_root(fs), *made;
+	struct hf_tmpfs_node *made;
 	struct hf_tmpfs_dirent entries[8];
 
 	run(R"(
@@ -103,16 +103,17 @@ TEST_F(TmpfsOwners, SpecialFiles)
 		    " rw,creat = ENXIO; open 0 " + path + " rw,creat,excl = EEXIST; open 0 " +
 		    path + " dir = ENOTDIR; truncate " + path + " 0 = EINVAL; setxattr " + path +
 		    " user.a 1 = EPERM; getxattr " + path + " user.a 9 = ENODATA");
-		EXPECT_EQ(hf_tmpfs_node_open(t, node(path.c_str()), O_RDONLY), -ENXIO);
+		EXPECT_EQ(hf_tmpfs_open(t, node(path.c_str()), nullptr, O_RDONLY, 0, nullptr),
+			  -ENXIO);
 	}
-	ASSERT_EQ(hf_tmpfs_node_mknod(root, "again", S_IFSOCK | 0777, 0, &made), 0);
+	ASSERT_EQ(hf_tmpfs_mknod(root, "again", S_IFSOCK | 0777, 0, &made), 0);
 	run("stat /again mode = 140777; link /char /link; stat /link device = 1801");
 	run("rename /fifo /socket; unlink /socket");
 }
 
 TEST_F(TmpfsOwners, AFileWithoutAName)
 {
-	struct hf_tmpfs_node *root, *made;
+	struct hf_tmpfs_node *made;
 
 	run(R"(
 		limit 0 3; mkdir /d; open 0 /d tmpfile,rw 600; free = 0 0; open 1 /d tmpfile,rw = ENOSPC
@@ -132,11 +133,10 @@ TEST_F(TmpfsOwners, AFileWithoutAName)
 		close 0; open 0 /d tmpfile,r = EINVAL; open 0 /d tmpfile,rw,creat = EINVAL
 		open 0 /none tmpfile,rw = ENOENT
 	)");
-	root = hf_tmpfs_node_root(fs);
-	ASSERT_GE(hf_tmpfs_node_tmpfile(t, root, O_RDWR, 0644, &made), 0);
-	ASSERT_EQ(hf_tmpfs_node_link(made, root, "linked"), 0);
+	ASSERT_GE(hf_tmpfs_open(t, root, nullptr, O_TMPFILE | O_RDWR, 0644, &made), 0);
+	ASSERT_EQ(hf_tmpfs_link(made, nullptr, root, "linked"), 0);
 	run("stat /linked links = 1");
-	EXPECT_EQ(hf_tmpfs_node_tmpfile(t, made, O_RDWR, 0644, nullptr), -ENOTDIR);
+	EXPECT_EQ(hf_tmpfs_open(t, made, nullptr, O_TMPFILE | O_RDWR, 0644, nullptr), -ENOTDIR);
 }
 
 TEST_F(TmpfsOwners, Whiteouts)
@@ -162,7 +162,7 @@ TEST_F(TmpfsOwners, AccessTimes)
 		to.set = HF_TMPFS_SET_ATIME | HF_TMPFS_SET_MTIME;
 		to.atime = { atime, 5 };
 		to.mtime = { mtime, 0 };
-		ASSERT_EQ(hf_tmpfs_setattr(fs, path, true, &to), 0);
+		ASSERT_EQ(hf_tmpfs_setattr(root, path, true, &to), 0);
 	};
 	file("/f", "data");
 	fd = open("/f", O_RDONLY);
@@ -183,18 +183,18 @@ TEST_F(TmpfsOwners, AccessTimes)
 	ASSERT_EQ(hf_tmpfs_pread(t, fd, &c, 1, 0), 1);
 	EXPECT_EQ(stat("/f").st_atime, 4000000000);
 	/* Directories and symlinks. */
-	dir("/d");
+	run("mkdir /d");
 	set_times("/d", 1000, 2000);
 	fd = open("/d");
 	ASSERT_EQ(hf_tmpfs_readdir(t, fd, &entry, 1), 1);
 	EXPECT_GT(stat("/d").st_atime, 1000000);
-	ASSERT_EQ(hf_tmpfs_symlink(fs, "/f", "/s"), 0);
+	ASSERT_EQ(hf_tmpfs_symlink("/f", root, "/s", nullptr), 0);
 	to.set = HF_TMPFS_SET_ATIME;
 	to.atime = { 1000, 0 };
-	ASSERT_EQ(hf_tmpfs_setattr(fs, "/s", false, &to), 0);
-	ASSERT_EQ(hf_tmpfs_readlink(fs, "/s", &c, 1), 1);
+	ASSERT_EQ(hf_tmpfs_setattr(root, "/s", false, &to), 0);
+	ASSERT_EQ(hf_tmpfs_readlink(root, "/s", &c, 1), 1);
 	struct stat st;
-	ASSERT_EQ(hf_tmpfs_lstat(fs, "/s", &st), 0);
+	ASSERT_EQ(hf_tmpfs_stat(root, "/s", false, &st), 0);
 	EXPECT_GT(st.st_atime, 1000000);
 	/* With the option noatime no read updates it. */
 	struct hf_tmpfs_options options = {};
@@ -221,7 +221,7 @@ TEST_F(TmpfsOwners, ExtendedAttributes)
 			run(all);
 		};
 
-		EXPECT_EQ(hf_tmpfs_listxattr(fs, path, true, list, sizeof(list)), 0);
+		EXPECT_EQ(hf_tmpfs_listxattr(root, path, true, list, sizeof(list)), 0);
 		on(R"(
 			getxattr @ user.a 9 = ENODATA; setxattr @ user.a 1 replace = ENODATA
 			setxattr @ user.a 1 create; setxattr @ user.a 2 create = EEXIST; getxattr @ user.a 9 = 1
@@ -230,14 +230,14 @@ TEST_F(TmpfsOwners, ExtendedAttributes)
 			setxattr @ user.n*250 v*65536; getxattr @ user.n*250 70000 = v*65536; check
 			getxattr @ user.a 4 = ERANGE; getxattr @ user.a 0 = 5
 		)");
-		EXPECT_EQ(hf_tmpfs_listxattr(fs, path, true, nullptr, 0), 7 + 11 + 256);
-		EXPECT_EQ(hf_tmpfs_listxattr(fs, path, true, list, 273), -ERANGE);
-		ASSERT_EQ(hf_tmpfs_listxattr(fs, path, true, list, sizeof(list)), 274);
+		EXPECT_EQ(hf_tmpfs_listxattr(root, path, true, nullptr, 0), 7 + 11 + 256);
+		EXPECT_EQ(hf_tmpfs_listxattr(root, path, true, list, 273), -ERANGE);
+		ASSERT_EQ(hf_tmpfs_listxattr(root, path, true, list, sizeof(list)), 274);
 		EXPECT_STREQ(list, "user.a");
 		EXPECT_STREQ(list + 7, "user.empty");
-		EXPECT_EQ(hf_tmpfs_getxattr(fs, path, true, "user.a", page.bad(), 5), -EFAULT);
-		EXPECT_EQ(hf_tmpfs_listxattr(fs, path, true, page.bad(), 4096), -EFAULT);
-		EXPECT_EQ(hf_tmpfs_setxattr(fs, path, true, "user.a", page.bad(), 5, 0), -EFAULT);
+		EXPECT_EQ(hf_tmpfs_getxattr(root, path, true, "user.a", page.bad(), 5), -EFAULT);
+		EXPECT_EQ(hf_tmpfs_listxattr(root, path, true, page.bad(), 4096), -EFAULT);
+		EXPECT_EQ(hf_tmpfs_setxattr(root, path, true, "user.a", page.bad(), 5, 0), -EFAULT);
 		on(R"(
 			getxattr @ user.a 9 = three; removexattr @ user.a; removexattr @ user.a = ENODATA
 			getxattr @ user.n*250 70000 = v*65536
@@ -249,20 +249,15 @@ TEST_F(TmpfsOwners, ExtendedAttributes)
 	}
 	run("setxattr /s user.a 1 = EPERM; getxattr /none user.a 1 = ENOENT; removexattr /s user.a "
 	    "= EPERM");
-	EXPECT_EQ(hf_tmpfs_setxattr(fs, "/s", true, "user.via", "1", 1, 0), 0);
+	EXPECT_EQ(hf_tmpfs_setxattr(root, "/s", true, "user.via", "1", 1, 0), 0);
 	run("getxattr /f user.via 9 = 1");
-	struct hf_tmpfs_node *root = hf_tmpfs_node_root(fs);
-	EXPECT_EQ(hf_tmpfs_node_setxattr(root, "user.r", "root", 4, 0), 0);
-	EXPECT_EQ(hf_tmpfs_node_getxattr(root, "user.r", list, 10), 4);
-	EXPECT_EQ(hf_tmpfs_node_listxattr(root, list, 10), 7);
-	EXPECT_EQ(hf_tmpfs_node_removexattr(root, "user.r"), 0);
 }
 
 TEST_F(TmpfsOwners, ExtendedAttributesAreCounted)
 {
 	int error = 0, count = 0;
 	auto set = [&](const std::string &name, size_t size) {
-		return hf_tmpfs_setxattr(fs, "/f", false, name.c_str(),
+		return hf_tmpfs_setxattr(root, "/f", false, name.c_str(),
 					 std::string(size, 'v').data(), size, 0);
 	};
 
@@ -286,7 +281,7 @@ TEST_F(TmpfsOwners, ExtendedAttributesAreCounted)
 		count++;
 	EXPECT_EQ(error, -ENOSPC);
 	EXPECT_EQ(count, HF_TMPFS_XATTR_SIZE_MAX / 250);
-	EXPECT_LE(hf_tmpfs_listxattr(fs, "/f", true, nullptr, 0), HF_TMPFS_XATTR_SIZE_MAX);
+	EXPECT_LE(hf_tmpfs_listxattr(root, "/f", true, nullptr, 0), HF_TMPFS_XATTR_SIZE_MAX);
 }
 
 } // namespace

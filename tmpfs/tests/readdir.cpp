@@ -12,17 +12,12 @@ namespace
 
 const int NAMES = 200000;
 
-class TmpfsReaddir : public TmpfsSteps {
+class TmpfsReaddir : public TmpfsTest {
 protected:
 	void SetUp() override
 	{
-		TmpfsSteps::SetUp();
-		dir("/d");
-	}
-
-	int rename(const std::string &from, const std::string &to, unsigned int flags = 0)
-	{
-		return hf_tmpfs_rename(fs, from.c_str(), to.c_str(), flags);
+		TmpfsTest::SetUp();
+		run("mkdir /d");
 	}
 
 	/* Lists one name at a time, calling `between` after each. Fails after `most` names. */
@@ -42,114 +37,77 @@ protected:
 		return seen;
 	}
 
-	/* The names after a cookie, read by a new descriptor. */
-	std::vector<std::string> behind(int64_t cookie)
+	/* The entries after a cookie, read by a new descriptor. */
+	std::vector<struct hf_tmpfs_dirent> entries_behind(int64_t cookie)
 	{
+		std::vector<struct hf_tmpfs_dirent> entries;
 		struct hf_tmpfs_dirent entry;
-		std::vector<std::string> names;
 		int fd = open("/d");
 
 		EXPECT_EQ(hf_tmpfs_lseek(t, fd, cookie, SEEK_SET), cookie);
 		while (hf_tmpfs_readdir(t, fd, &entry, 1) == 1)
-			names.push_back(entry.name);
+			entries.push_back(entry);
 		hf_tmpfs_close(t, fd);
+		return entries;
+	}
+
+	/* Their names, separated by blanks. */
+	std::string behind(int64_t cookie)
+	{
+		std::string names;
+
+		for (const auto &entry : entries_behind(cookie))
+			names += std::string(names.empty() ? "" : " ") + entry.name;
 		return names;
 	}
 
 	int64_t cookie_of(const std::string &name)
 	{
-		struct hf_tmpfs_dirent entry;
-		int fd = open("/d");
-		int64_t found = -1;
-
-		while (found < 0 && hf_tmpfs_readdir(t, fd, &entry, 1) == 1) {
+		for (const auto &entry : entries_behind(0)) {
 			if (name == entry.name)
-				found = entry.next;
+				return entry.next;
 		}
-		hf_tmpfs_close(t, fd);
-		return found;
+		return -1;
 	}
 };
 
-TEST_F(TmpfsReaddir, AnExchangeAfterEachName)
-{
-	using map = std::map<std::string, int>;
-
-	run("file /d/a; file /d/b; mkdir /other; file /other/x");
-	EXPECT_EQ(slowly([&](int) { ASSERT_EQ(rename("/d/a", "/d/b", HF_TMPFS_EXCHANGE), 0); }),
-		  (map{ { ".", 1 }, { "..", 1 }, { "a", 1 }, { "b", 1 } }));
-	EXPECT_EQ(slowly([&](int) { ASSERT_EQ(rename("/d/b", "/other/x", HF_TMPFS_EXCHANGE), 0); }),
-		  (map{ { ".", 1 }, { "..", 1 }, { "a", 1 }, { "b", 1 } }));
-}
-
-/* A name that is replaced never disappears. */
-TEST_F(TmpfsReaddir, ARenameOverEachName)
-{
-	run("file /d/a; file /d/b; file /d/c");
-	for (const char *name : { "/d/a", "/d/b", "/d/c" }) {
-		std::map<std::string, int> seen = slowly([&](int) {
-			file("/new");
-			ASSERT_EQ(rename("/new", name), 0);
-		});
-
-		EXPECT_EQ(seen.size(), 5u);
-		for (const auto &one : seen)
-			EXPECT_EQ(one.second, 1) << one.first << ", renamed over " << name;
-	}
-}
-
-TEST_F(TmpfsReaddir, ANameThatMovesOnForEver)
-{
-	int number = 0;
-
-	run("file /d/stays; file /d/0");
-	std::map<std::string, int> seen = slowly([&](int) {
-		std::string from = "/d/" + std::to_string(number);
-
-		ASSERT_EQ(rename(from, "/d/" + std::to_string(++number)), 0);
-	});
-	EXPECT_EQ(seen["stays"], 1);
-	seen = slowly([&](int n) { file(("/d/made" + std::to_string(n)).c_str()); });
-	EXPECT_EQ(seen["stays"], 1);
-}
-
 TEST_F(TmpfsReaddir, TheEntryOfTheCookieGoes)
 {
-	using names = std::vector<std::string>;
 	int64_t b, d;
 
 	run("file /d/a; file /d/b; file /d/c; file /d/d");
 	b = cookie_of("b");
 	d = cookie_of("d");
-	ASSERT_EQ(hf_tmpfs_unlink(fs, "/d/b"), 0);
-	EXPECT_EQ(behind(b), (names{ "c", "d" }));
-	ASSERT_EQ(hf_tmpfs_unlink(fs, "/d/c"), 0);
-	EXPECT_EQ(behind(b), (names{ "d" }));
+	ASSERT_EQ(hf_tmpfs_unlink(root, "/d/b"), 0);
+	EXPECT_EQ(behind(b), "c d");
+	ASSERT_EQ(hf_tmpfs_unlink(root, "/d/c"), 0);
+	EXPECT_EQ(behind(b), "d");
 	/* The last entry: new names come after its cookie, since no cookie is used twice. */
-	ASSERT_EQ(hf_tmpfs_unlink(fs, "/d/d"), 0);
-	EXPECT_EQ(behind(d), names{});
+	ASSERT_EQ(hf_tmpfs_unlink(root, "/d/d"), 0);
+	EXPECT_EQ(behind(d), "");
 	file("/d/e");
-	EXPECT_EQ(behind(d), (names{ "e" }));
+	EXPECT_EQ(behind(d), "e");
 	EXPECT_GT(cookie_of("e"), d);
-	EXPECT_EQ(behind(INT64_MAX), names{});
-	EXPECT_EQ(behind(INT64_MAX - 1), names{});
+	EXPECT_EQ(behind(INT64_MAX), "");
+	EXPECT_EQ(behind(INT64_MAX - 1), "");
 	/* Each name is removed soon after it is given. */
 	for (int i = 0; i < 100; i++)
 		file(("/d/n" + std::to_string(i)).c_str());
 	int gone = 0;
 	std::map<std::string, int> seen = slowly([&](int n) {
-		if (n > 4 && hf_tmpfs_unlink(fs, ("/d/n" + std::to_string(n - 5)).c_str()) == 0)
+		if (n > 4 && hf_tmpfs_unlink(root, ("/d/n" + std::to_string(n - 5)).c_str()) == 0)
 			gone++;
 	});
 	EXPECT_EQ(seen.size(), 104u);
 	EXPECT_GE(gone, 99);
 }
 
-/* Names that stay, among others that are made, removed and exchanged in random order. */
+/* Names that stay, or are replaced, among others that are made, removed and moved at random. */
 TEST_F(TmpfsReaddir, AnyChanges)
 {
 	const int STAY = 150, CHURN = 60;
 
+	run("file /outside");
 	for (uint32_t seed = 1; seed <= 20 && !HasFailure(); seed++) {
 		std::mt19937 random(seed);
 		auto any = [&](const char *kind, int most) {
@@ -166,13 +124,17 @@ TEST_F(TmpfsReaddir, AnyChanges)
 			for (int i = 0; i < 3; i++) {
 				std::string churn = any("churn", CHURN), stay = any("stay", STAY);
 				const std::string steps[] = {
-					"mknod " + churn + " file", "unlink " + churn,
+					"mknod " + churn + " file",
+					"unlink " + churn,
 					"rename " + churn + " " + any("churn", CHURN),
 					"rename " + churn + " " + stay,
-					"rename " + stay + " " + any("stay", STAY) + " exchange"
+					"rename " + stay + " " + any("stay", STAY) + " exchange",
+					"rename " + stay + " /outside exchange",
+					"rename /new " + stay
 				};
 
-				(void)side_.step(steps[random() % 5]);
+				(void)side_.step("mknod /new file");
+				(void)side_.step(steps[random() % 7]);
 			}
 		});
 		for (int i = 0; i < STAY; i++) {
@@ -181,8 +143,8 @@ TEST_F(TmpfsReaddir, AnyChanges)
 			EXPECT_EQ(seen[name], 1) << name << ", seed " << seed;
 		}
 		prove();
-		for (const std::string &name : list("/d"))
-			(void)hf_tmpfs_unlink(fs, ("/d/" + name).c_str());
+		for (const auto &entry : entries_behind(0))
+			(void)hf_tmpfs_unlink(root, (std::string("/d/") + entry.name).c_str());
 	}
 }
 
@@ -193,7 +155,9 @@ TEST_F(TmpfsReaddir, ManyNames)
 	int fd, count, all = 0, made = 0;
 
 	for (int i = 0; i < NAMES; i++)
-		ASSERT_EQ(hf_tmpfs_mknod(fs, ("/d/" + std::to_string(i)).c_str(), 0644, 0), 0);
+		ASSERT_EQ(
+			hf_tmpfs_mknod(root, ("/d/" + std::to_string(i)).c_str(), 0644, 0, nullptr),
+			0);
 	fd = open("/d");
 	while ((count = hf_tmpfs_readdir(t, fd, entries.data(), 1000)) > 0) {
 		for (int i = 0; i < count; i++) {
@@ -213,12 +177,12 @@ TEST_F(TmpfsReaddir, ManyNames)
 	/* Most names are removed; the others are still found. */
 	for (int i = 0; i < NAMES; i++) {
 		if (i % 1000) {
-			ASSERT_EQ(hf_tmpfs_unlink(fs, ("/d/" + std::to_string(i)).c_str()), 0);
+			ASSERT_EQ(hf_tmpfs_unlink(root, ("/d/" + std::to_string(i)).c_str()), 0);
 		}
 	}
 	for (int i = 0; i < NAMES; i += 1000)
-		EXPECT_TRUE(exists(("/d/" + std::to_string(i)).c_str()));
-	EXPECT_EQ(list("/d").size(), static_cast<size_t>(2 + NAMES / 1000 + made));
+		run("stat /d/" + std::to_string(i));
+	EXPECT_EQ(entries_behind(0).size(), static_cast<size_t>(2 + NAMES / 1000 + made));
 }
 
 /*
@@ -251,11 +215,10 @@ TEST_F(TmpfsReaddir, BesideAWriterThatHoldsTheMutex)
 	options.release = gate::release;
 	options.data = &gate;
 	make(options);
-	dir("/d");
-	file("/d/a");
+	run("mkdir /d; file /d/a");
 	fd = open("/d");
 	gate.closed = true;
-	std::thread writer([&] { made = hf_tmpfs_mkdir(fs, "/d/b", 0755); });
+	std::thread writer([&] { made = hf_tmpfs_mkdir(root, "/d/b", 0755, nullptr); });
 	while (!gate.reached)
 		std::this_thread::yield();
 	std::atomic<int> count{ 0 };
@@ -277,7 +240,7 @@ TEST_F(TmpfsReaddir, BesideAWriterThatHoldsTheMutex)
 	/* Freed here, while the gate that allocated it exists. */
 	prove();
 	drop();
-	TmpfsFixture::SetUp();
+	TmpfsTest::SetUp();
 }
 
 } // namespace

@@ -10,8 +10,9 @@
  *
  * Open files are named by slots. A number may be a sum; 3p is three pages, 2^60 a power of two, max
  * and min are the limits of int64_t. In text x*9 means nine x, and "" the empty string. In data
- * that is read a dot stands for a zero byte, and c*N for a run of four or more. The outcome of a
- * call that fails is the name of its errno.
+ * that is read a dot stands for a zero byte, and c*N for a run of four or more. A write of @N is one
+ * of N bytes, of which none can be read; so is a buffer of more than a MiB. The outcome of a call
+ * that fails is the name of its errno.
  */
 #include <algorithm>
 #include <cerrno>
@@ -26,6 +27,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
@@ -33,6 +35,25 @@
 #include <unistd.h>
 
 #include "tmpfs.h"
+
+/* Two pages, the second without access. */
+class bad_page {
+public:
+	bad_page()
+		: map_(static_cast<char *>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE,
+						MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)))
+	{
+		mprotect(map_ + 4096, 4096, PROT_NONE);
+	}
+	~bad_page() { munmap(map_, 8192); }
+	bad_page(const bad_page &) = delete;
+	bad_page &operator=(const bad_page &) = delete;
+	char *bad() const { return map_ + 4096; }
+	char *before(size_t good) const { return map_ + 4096 - good; }
+
+private:
+	char *map_;
+};
 
 class side {
 public:
@@ -42,9 +63,29 @@ public:
 
 	struct hf_tmpfs *fs = nullptr; /* NULL: system calls */
 	struct hf_tmpfs_table *t = nullptr;
-	struct hf_tmpfs_node *root = nullptr; /* not NULL: calls by node, relative to this one */
+	struct hf_tmpfs_node *root = nullptr; /* where paths start; need not be the root */
 
 	bool slots_are_descriptors = false; /* and may be those of another thread */
+
+	/* A file system with a table; 0, or an error. */
+	int make(const struct hf_tmpfs_options &options, unsigned int descriptors = 0)
+	{
+		int error = fs ? 0 : hf_tmpfs_new(&fs, &options);
+
+		root = error ? nullptr : hf_tmpfs_root(fs);
+		return error ? error : hf_tmpfs_table_new(&t, fs, descriptors);
+	}
+	/* Frees them, with all files and nodes. */
+	int end()
+	{
+		struct hf_tmpfs *old = fs;
+
+		slots_.clear();
+		hf_tmpfs_table_free(t);
+		hf_tmpfs_nodes_put(fs);
+		fs = nullptr;
+		return hf_tmpfs_free(old);
+	}
 
 	/* ---- the calls: a result, or -errno ------------------------------------------------ */
 
@@ -52,14 +93,10 @@ public:
 
 	long open(const char *path, int flags, mode_t mode)
 	{
-		if (!fs)
-			return got(::open(path, flags, mode));
-		if (root && (flags & O_CREAT))
-			return hf_tmpfs_node_create(t, root, path, flags, mode, nullptr);
-		return hf_tmpfs_open(t, path, flags, mode);
+		return fs ? hf_tmpfs_open(t, root, path, flags, mode, nullptr)
+			  : got(::open(path, flags | O_NONBLOCK, mode)); /* FIFOs, too */
 	}
 	long close(int fd) { return fs ? hf_tmpfs_close(t, fd) : got(::close(fd)); }
-	long dup(int fd) { return fs ? hf_tmpfs_dup(t, fd) : got(::dup(fd)); }
 	long read(int fd, char *to, size_t size)
 	{
 		return fs ? hf_tmpfs_read(t, fd, to, size) : got(::read(fd, to, size));
@@ -67,10 +104,6 @@ public:
 	long pread(int fd, char *to, size_t size, off_t at)
 	{
 		return fs ? hf_tmpfs_pread(t, fd, to, size, at) : got(::pread(fd, to, size, at));
-	}
-	long readv(int fd, const struct iovec *to, int count)
-	{
-		return fs ? hf_tmpfs_readv(t, fd, to, count) : got(::readv(fd, to, count));
 	}
 	long write(int fd, const char *from, size_t size)
 	{
@@ -80,10 +113,6 @@ public:
 	{
 		return fs ? hf_tmpfs_pwrite(t, fd, from, size, at)
 			  : got(::pwrite(fd, from, size, at));
-	}
-	long writev(int fd, const struct iovec *from, int count)
-	{
-		return fs ? hf_tmpfs_writev(t, fd, from, count) : got(::writev(fd, from, count));
 	}
 	long seek(int fd, off_t at, int whence)
 	{
@@ -95,7 +124,7 @@ public:
 	}
 	long truncate(const char *path, off_t size)
 	{
-		return fs ? hf_tmpfs_truncate(fs, path, size) : got(::truncate(path, size));
+		return fs ? hf_tmpfs_truncate(root, path, size) : got(::truncate(path, size));
 	}
 	long fallocate(int fd, int mode, off_t at, off_t size)
 	{
@@ -104,11 +133,11 @@ public:
 	}
 	long stat(const char *path, struct stat *to)
 	{
-		return fs ? hf_tmpfs_stat(fs, path, to) : got(::stat(path, to));
+		return fs ? hf_tmpfs_stat(root, path, true, to) : got(::stat(path, to));
 	}
 	long lstat(const char *path, struct stat *to)
 	{
-		return fs ? hf_tmpfs_lstat(fs, path, to) : got(::lstat(path, to));
+		return fs ? hf_tmpfs_stat(root, path, false, to) : got(::lstat(path, to));
 	}
 	long fstat(int fd, struct stat *to)
 	{
@@ -116,96 +145,39 @@ public:
 	}
 	long link(const char *from, const char *to)
 	{
-		struct hf_tmpfs_node *node;
-		long error;
-
-		if (!root)
-			return fs ? hf_tmpfs_link(fs, from, to) : got(::link(from, to));
-		error = hf_tmpfs_node_lookup(root, from, &node);
-		if (error)
-			return error;
-		error = hf_tmpfs_node_link(node, root, to);
-		hf_tmpfs_node_put(node, 1);
-		return error;
+		return fs ? hf_tmpfs_link(root, from, root, to) : got(::link(from, to));
 	}
 	long flink(int fd, const char *to)
 	{
-		std::string name = "/proc/self/fd/" + std::to_string(fd);
+		struct hf_tmpfs_node *node;
+		long error;
 
-		return fs ? hf_tmpfs_flink(t, fd, to)
-			  : got(::linkat(AT_FDCWD, name.c_str(), AT_FDCWD, to, AT_SYMLINK_FOLLOW));
-	}
-	long symlink(const char *target, const char *path)
-	{
-		return root ? hf_tmpfs_node_symlink(target, root, path, nullptr)
-		       : fs ? hf_tmpfs_symlink(fs, target, path)
-			    : got(::symlink(target, path));
-	}
-	long readlink(const char *path, char *to, size_t size)
-	{
-		return fs ? hf_tmpfs_readlink(fs, path, to, size) : got(::readlink(path, to, size));
+		if (!fs)
+			return got(::linkat(fd, "", AT_FDCWD, to, AT_EMPTY_PATH));
+		error = hf_tmpfs_fd_node(t, fd, &node);
+		if (error)
+			return error;
+		error = hf_tmpfs_link(node, nullptr, root, to);
+		hf_tmpfs_node_put(node, 1);
+		return error;
 	}
 	long unlink(const char *path)
 	{
-		return root ? hf_tmpfs_node_unlink(root, path)
-		       : fs ? hf_tmpfs_unlink(fs, path)
-			    : got(::unlink(path));
+		return fs ? hf_tmpfs_unlink(root, path) : got(::unlink(path));
 	}
 	long rename(const char *from, const char *to, unsigned int flags)
 	{
-		return root ? hf_tmpfs_node_rename(root, from, root, to, flags)
-		       : fs ? hf_tmpfs_rename(fs, from, to, flags)
-			    : got(syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, flags));
+		return fs ? hf_tmpfs_rename(root, from, root, to, flags)
+			  : got(syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, flags));
 	}
 	long mkdir(const char *path, mode_t mode)
 	{
-		return root ? hf_tmpfs_node_mkdir(root, path, mode, nullptr)
-		       : fs ? hf_tmpfs_mkdir(fs, path, mode)
-			    : got(::mkdir(path, mode));
-	}
-	long rmdir(const char *path)
-	{
-		return root ? hf_tmpfs_node_rmdir(root, path)
-		       : fs ? hf_tmpfs_rmdir(fs, path)
-			    : got(::rmdir(path));
+		return fs ? hf_tmpfs_mkdir(root, path, mode, nullptr) : got(::mkdir(path, mode));
 	}
 	long mknod(const char *path, mode_t mode, dev_t device)
 	{
-		return root ? hf_tmpfs_node_mknod(root, path, mode, device, nullptr)
-		       : fs ? hf_tmpfs_mknod(fs, path, mode, device)
-			    : got(::mknod(path, mode, device));
-	}
-	long statfs(struct statvfs *to)
-	{
-		return fs ? hf_tmpfs_statfs(fs, to) : got(::statvfs("/", to));
-	}
-	long setattr(const char *path, const struct hf_tmpfs_attributes &to)
-	{
-		if (fs)
-			return hf_tmpfs_setattr(fs, path, true, &to);
-		return got(to.set & HF_TMPFS_SET_MODE ? ::chmod(path, to.mode)
-						      : ::chown(path, to.uid, to.gid));
-	}
-	long setxattr(const char *path, const char *name, const std::string &value, int flags)
-	{
-		return fs ? hf_tmpfs_setxattr(fs, path, false, name, value.data(), value.size(),
-					      flags)
-			  : got(::lsetxattr(path, name, value.data(), value.size(), flags));
-	}
-	long getxattr(const char *path, const char *name, char *to, size_t size)
-	{
-		return fs ? hf_tmpfs_getxattr(fs, path, false, name, to, size)
-			  : got(::lgetxattr(path, name, to, size));
-	}
-	long listxattr(const char *path, char *to, size_t size)
-	{
-		return fs ? hf_tmpfs_listxattr(fs, path, false, to, size)
-			  : got(::llistxattr(path, to, size));
-	}
-	long removexattr(const char *path, const char *name)
-	{
-		return fs ? hf_tmpfs_removexattr(fs, path, false, name)
-			  : got(::lremovexattr(path, name));
+		return fs ? hf_tmpfs_mknod(root, path, mode, device, nullptr)
+			  : got(::mknod(path, mode, device));
 	}
 	/* All names of a directory in their order, each with its type. */
 	long list(int fd, words *names)
@@ -322,6 +294,18 @@ public:
 			end++;
 		}
 		return end < word.size() ? value + number(word.substr(end)) : value;
+	}
+
+	static std::vector<int64_t> extreme_offsets()
+	{
+		std::istringstream in("min min+1 -2^32 -4097 -4096 -1 0 1 4095 4096 10000 2^31-1 "
+				      "2^31 2^32+1 2^52-1 2^52 2^62 max-2^31 max-2147479552 "
+				      "max-4096 max-4095 max-1 max");
+		std::vector<int64_t> all;
+
+		for (std::string word; in >> word;)
+			all.push_back(number(word));
+		return all;
 	}
 
 private:
@@ -467,7 +451,11 @@ inline std::string side::on_file(const words &w)
 		return text(close(file));
 	}
 	if (call == "dup")
-		return opened(w[2], dup(file));
+		return opened(w[2], fs ? hf_tmpfs_dup(t, file) : got(::dup(file)));
+	if (call == "pread" && number(w[2]) > 1 << 20)
+		return text(pread(file, bad_page().bad(), number(w[2]), number(w[3])));
+	if (call == "pwrite" && w[2][0] == '@')
+		return text(pwrite(file, bad_page().bad(), number(w[2].substr(1)), number(w[3])));
 	if (call == "read" || call == "pread") {
 		data.resize(static_cast<size_t>(number(w[2])));
 		result = call == "read" ? read(file, &data[0], data.size())
@@ -504,13 +492,14 @@ inline std::string side::step(const words &w)
 	if (call == "mkdir")
 		return text(mkdir(path, octal(w, 2, 0755)));
 	if (call == "rmdir")
-		return text(rmdir(path));
+		return text(fs ? hf_tmpfs_rmdir(root, path) : got(::rmdir(path)));
 	if (call == "unlink")
 		return text(unlink(path));
 	if (call == "link")
 		return text(link(path, other));
 	if (call == "symlink")
-		return text(symlink(path, other));
+		return text(fs ? hf_tmpfs_symlink(path, root, other, nullptr)
+			       : got(::symlink(path, other)));
 	if (call == "rename")
 		return text(
 			rename(path, other, static_cast<unsigned>(w.size() > 3 ? flags(w[3]) : 0)));
@@ -528,23 +517,37 @@ inline std::string side::step(const words &w)
 	if (call == "readlink" || call == "getxattr") {
 		std::string data(static_cast<size_t>(number(w.back())), '?');
 
-		result = call == "readlink" ? readlink(path, &data[0], data.size())
-					    : getxattr(path, other, &data[0], data.size());
+		char *to_data = &data[0];
+		if (call == "getxattr")
+			result = fs ? hf_tmpfs_getxattr(root, path, false, other, to_data,
+							data.size())
+				    : got(::lgetxattr(path, other, to_data, data.size()));
+		else
+			result = fs ? hf_tmpfs_readlink(root, path, to_data, data.size())
+				    : got(::readlink(path, to_data, data.size()));
 		return data.empty() ? text(result) : bytes(result, data);
 	}
-	if (call == "setxattr")
-		return text(setxattr(path, other, w[3], w.size() > 4 ? flags(w[4]) : 0));
+	if (call == "setxattr") {
+		int how = w.size() > 4 ? flags(w[4]) : 0;
+
+		return text(fs ? hf_tmpfs_setxattr(root, path, false, other, w[3].data(),
+						   w[3].size(), how)
+			       : got(::lsetxattr(path, other, w[3].data(), w[3].size(), how)));
+	}
 	if (call == "removexattr")
-		return text(removexattr(path, other));
+		return text(fs ? hf_tmpfs_removexattr(root, path, false, other)
+			       : got(::lremovexattr(path, other)));
 	if (call == "chmod" || call == "chown") {
 		to.set = call == "chmod" ? HF_TMPFS_SET_MODE : HF_TMPFS_SET_UID | HF_TMPFS_SET_GID;
 		to.mode = octal(w, 2, 0);
 		to.uid = static_cast<uid_t>(std::stoul(w[2]));
 		to.gid = w.size() > 3 ? static_cast<gid_t>(std::stoul(w[3])) : 0;
-		return text(setattr(path, to));
+		return text(fs ? hf_tmpfs_setattr(root, path, true, &to)
+			       : got(call == "chmod" ? ::chmod(path, to.mode)
+						     : ::chown(path, to.uid, to.gid)));
 	}
 	if (call == "free") {
-		result = statfs(&vfs);
+		result = fs ? hf_tmpfs_statfs(fs, &vfs) : got(::statvfs("/", &vfs));
 		return result < 0 ? text(result)
 				  : std::to_string(vfs.f_bfree) + " " + std::to_string(vfs.f_ffree);
 	}

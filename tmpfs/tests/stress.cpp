@@ -4,6 +4,7 @@
  *
  *   tmpfs_stress [PART [OPERATIONS]]     default: all parts, each for a limited time; `random` can
  *                                        instead run this number of operations
+ *   tmpfs_stress mount DIR SEED          system calls on a mount, for mount_soak.py
  *
  *   random    random operations on few names and on nodes, so that threads collide; then every
  *             count is checked
@@ -20,6 +21,7 @@
 #include "../../tests/stress/stress.h"
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -34,7 +36,7 @@ namespace
 const int THREADS = 4;
 const int MILLISECONDS = 1500;
 
-struct system {
+struct system : side {
 	explicit system(uint64_t pages, uint64_t inodes)
 	{
 		struct hf_tmpfs_options options = {};
@@ -43,7 +45,7 @@ struct system {
 		options.inodes = inodes;
 		options.allocate = allocate;
 		options.release = release;
-		if (hf_tmpfs_new(&fs, &options) || hf_tmpfs_table_new(&shared, fs, 12))
+		if (make(options, 12))
 			std::abort();
 	}
 	/* Overwrites freed memory, so that a read after free is noticed. */
@@ -63,21 +65,36 @@ struct system {
 		int faults = hf_tmpfs_check(fs, tell, nullptr);
 
 		stress::check(faults == 0, who, "%d faults", faults);
-		hf_tmpfs_table_free(shared);
-		hf_tmpfs_nodes_put(fs);
-		faults = hf_tmpfs_free(fs);
+		faults = side::end();
 		stress::check(faults == 0, who, "free: %d", faults);
-		for (int kind = 0; kind < HF_REPORT_KINDS; kind++) {
-			uint32_t n = hf_report_count(static_cast<enum hf_report_kind>(kind));
-
-			stress::check(n == 0, who, "%u reports of good use: %s", n,
-				      hf_report_text(static_cast<enum hf_report_kind>(kind)));
-		}
+		stress::no_reports(who);
 	}
-
-	struct hf_tmpfs *fs;
-	struct hf_tmpfs_table *shared;
+	/* A file in the shared table; the descriptor, or an error. */
+	int create(const char *path, int flags = O_CREAT | O_RDWR)
+	{
+		return static_cast<int>(open(path, flags, 0644));
+	}
 };
+
+/*
+ * The first threads repeatedly call `writer` and the others `reader`, until the time is over. Both
+ * return whether they did something.
+ */
+template <class W, class R>
+void play(system &on, const char *who, int milliseconds, int writers, W writer, R reader)
+{
+	auto done = stress::run_for<2>(THREADS, milliseconds,
+				       [&](int me, stress::random &random, stress::counts<2> &n) {
+					       if (me < writers)
+						       n[0] += writer(me);
+					       else
+						       n[1] += reader(random);
+				       });
+
+	stress::did("tmpfs", (std::string(who) + ": writer").c_str(), done[0]);
+	stress::did("tmpfs", (std::string(who) + ": readers").c_str(), done[1]);
+	on.end(who);
+}
 
 /* ---- random -------------------------------------------------------------------------------- */
 
@@ -85,13 +102,14 @@ struct system {
 class actor {
 public:
 	actor(system &in, int seed)
-		: random_(seed), generator_(static_cast<uint64_t>(seed), 12, true)
+		: top_(in.root), random_(seed), generator_(static_cast<uint64_t>(seed), 12, true)
 	{
 		if (hf_tmpfs_table_new(&own_, in.fs, 8))
 			std::abort();
 		for (side &on : sides_) {
 			on.fs = in.fs;
-			on.t = &on == sides_ ? in.shared : own_;
+			on.t = &on == sides_ ? in.t : own_;
+			on.root = in.root;
 			on.slots_are_descriptors = true;
 		}
 	}
@@ -99,8 +117,8 @@ public:
 	{
 		/* About half of the nodes are left for the check and hf_tmpfs_nodes_put(). */
 		for (side &on : sides_) {
-			if (on.root && random_.below(2))
-				hf_tmpfs_node_put(on.root, 1);
+			if (random_.below(2))
+				leave(on);
 		}
 		hf_tmpfs_table_free(own_);
 	}
@@ -126,7 +144,15 @@ public:
 	}
 
 private:
-	/* Picks a node that later steps start from, which may be removed meanwhile; or none. */
+	/* Starts at the root again. */
+	void leave(side &on)
+	{
+		if (on.root != top_)
+			hf_tmpfs_node_put(on.root, 1);
+		on.root = top_;
+	}
+
+	/* Picks a node at which later paths start, and which may be removed meanwhile. */
 	bool change_root(side &on)
 	{
 		struct hf_tmpfs_attributes to = {};
@@ -134,25 +160,25 @@ private:
 		struct stat st;
 		char target[100];
 
-		if (!on.root)
-			on.root = hf_tmpfs_node_root(on.fs);
 		if (random_.below(4) == 0 ||
-		    hf_tmpfs_node_lookup(on.root, generator_.path().c_str(), &found)) {
-			hf_tmpfs_node_put(on.root, 1);
-			on.root = nullptr;
+		    hf_tmpfs_lookup(on.root, generator_.path().c_str(), &found)) {
+			leave(on);
 			return false;
 		}
-		hf_tmpfs_node_get(on.root);
-		hf_tmpfs_node_put(on.root, 2);
+		hf_tmpfs_node_get(found);
+		hf_tmpfs_node_put(found, found == top_ ? 2 : 1);
+		leave(on);
 		on.root = found;
 		to.set = HF_TMPFS_SET_MTIME;
-		hf_tmpfs_node_stat(found, &st);
-		(void)hf_tmpfs_node_setattr(found, &to);
-		(void)hf_tmpfs_node_readlink(found, target, sizeof(target));
-		(void)hf_tmpfs_node_truncate(found, random_.below(40000));
-		return hf_tmpfs_node_open(on.t, found, random_.below(2) ? O_RDONLY : O_RDWR) >= 0;
+		(void)hf_tmpfs_stat(found, nullptr, false, &st);
+		(void)hf_tmpfs_setattr(found, nullptr, false, &to);
+		(void)hf_tmpfs_readlink(found, nullptr, target, sizeof(target));
+		(void)hf_tmpfs_truncate(found, nullptr, random_.below(40000));
+		return hf_tmpfs_open(on.t, found, nullptr, random_.below(2) ? O_RDONLY : O_RDWR, 0,
+				     nullptr) >= 0;
 	}
 
+	struct hf_tmpfs_node *top_;
 	stress::random random_;
 	generator generator_;
 	side sides_[2];
@@ -185,51 +211,39 @@ void random_operations(uint64_t operations)
 
 void replaced()
 {
-	std::atomic<uint64_t> renames(0), reads(0);
-	system system(0, 0);
+	uint64_t turns[THREADS] = {};
+	system on(0, 0);
 
-	auto put = [&](struct hf_tmpfs_table *t, const char *path, uint64_t n) {
-		int fd = hf_tmpfs_open(t, path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+	auto put = [&](const std::string &path, uint64_t n) {
+		int fd = on.create(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC);
 		uint64_t twice[2] = { n, ~n };
 
-		stress::check(fd >= 0 && hf_tmpfs_write(t, fd, twice, 16) == 16 &&
-				      hf_tmpfs_close(t, fd) == 0,
+		stress::check(fd >= 0 && on.write(fd, reinterpret_cast<char *>(twice), 16) == 16 &&
+				      on.close(fd) == 0,
 			      "replaced", "can't write");
 	};
-	put(system.shared, "/hot", 0);
-	hf_tmpfs_mkdir(system.fs, "/dir", 0755);
-	stress::run_threads(THREADS, [&](int me) {
-		stress::deadline end(MILLISECONDS / 2);
-		struct hf_tmpfs_table *t;
-		std::string own = (me % 2 ? "/dir/new" : "/new") + std::to_string(me);
-		uint64_t n = 0;
+	put("/hot", 0);
+	on.mkdir("/dir", 0755);
+	play(
+		on, "replaced", MILLISECONDS / 2, 2,
+		[&](int me) {
+			std::string own = me ? "/dir/new" : "/new";
 
-		if (hf_tmpfs_table_new(&t, system.fs, 8))
-			std::abort();
-		do {
-			n++;
-			if (me < THREADS / 2) {
-				put(t, own.c_str(), n);
-				int error = hf_tmpfs_rename(system.fs, own.c_str(), "/hot", 0);
-				stress::check(error == 0, "replaced", "rename: %d", error);
-				continue;
-			}
+			put(own, ++turns[me]);
+			long error = on.rename(own.c_str(), "/hot", 0);
+			return stress::check(error == 0, "replaced", "rename: %ld", error);
+		},
+		[&](stress::random &) {
 			uint64_t twice[2] = {};
-			int fd = hf_tmpfs_open(t, "/hot", O_RDONLY, 0);
+			int fd = on.create("/hot", O_RDONLY);
 
 			if (!stress::check(fd >= 0, "replaced", "open: %d", fd))
-				break;
-			stress::check(hf_tmpfs_read(t, fd, twice, 16) == 16 &&
+				return false;
+			stress::check(on.read(fd, reinterpret_cast<char *>(twice), 16) == 16 &&
 					      twice[0] == ~twice[1],
 				      "replaced", "read half a file");
-			hf_tmpfs_close(t, fd);
-		} while (!end.passed());
-		(me < THREADS / 2 ? renames : reads) += n;
-		hf_tmpfs_table_free(t);
-	});
-	stress::did("tmpfs", "replaced: renames", renames);
-	stress::did("tmpfs", "replaced: opens", reads);
-	system.end("replaced");
+			return on.close(fd) == 0;
+		});
 }
 
 /* ---- reused -------------------------------------------------------------------------------- */
@@ -241,204 +255,194 @@ void replaced()
  */
 void reused()
 {
-	std::atomic<uint64_t> opens(0), reads(0);
-	system system(0, 0);
+	system on(0, 0);
 
 	for (const char *path : { "/0", "/1" }) {
-		int fd = hf_tmpfs_open(system.shared, path, O_WRONLY | O_CREAT, 0644);
+		int fd = on.create(path);
 
-		hf_tmpfs_write(system.shared, fd, path + 1, 1);
-		hf_tmpfs_close(system.shared, fd);
+		on.write(fd, path + 1, 1);
+		on.close(fd);
 	}
-	stress::run_threads(THREADS, [&](int me) {
-		stress::deadline end(MILLISECONDS);
-		stress::random random(me);
-		uint64_t n = 0;
+	play(
+		on, "reused", MILLISECONDS, 1,
+		[&](int) {
+			int a = on.create("/0", O_RDONLY), b = on.create("/1", O_RDONLY);
 
-		do {
-			if (me == 0) {
-				int a = hf_tmpfs_open(system.shared, "/0", O_RDONLY, 0);
-				int b = hf_tmpfs_open(system.shared, "/1", O_RDONLY, 0);
-
-				stress::check(a == 0 && b == 1, "reused", "open: %d, %d", a, b);
-				stress::check(!hf_tmpfs_close(system.shared, a) &&
-						      !hf_tmpfs_close(system.shared, b),
-					      "reused", "close");
-				n++;
-				continue;
-			}
+			stress::check(a == 0 && b == 1, "reused", "open: %d, %d", a, b);
+			return stress::check(!on.close(a) && !on.close(b), "reused", "close");
+		},
+		[&](stress::random &random) {
 			int fd = static_cast<int>(random.below(2));
 			char c = 0;
-			ssize_t got = hf_tmpfs_pread(system.shared, fd, &c, 1, 0);
+			long got = on.pread(fd, &c, 1, 0);
 
 			stress::check(got == -EBADF || (got == 1 && c == '0' + fd), "reused",
-				      "descriptor %d: %zd, '%c'", fd, got, c);
-			n += got == 1;
-		} while (!end.passed());
-		(me == 0 ? opens : reads) += n;
-	});
-	stress::did("tmpfs", "reused: opens", opens);
-	stress::did("tmpfs", "reused: reads", reads);
-	system.end("reused");
+				      "descriptor %d: %ld, '%c'", fd, got, c);
+			return got == 1;
+		});
 }
 
 /* ---- held ---------------------------------------------------------------------------------- */
 
 void held()
 {
-	std::atomic<uint64_t> files(0), nodes(0);
-	system system(0, 2);
+	system on(0, 2);
 
-	stress::run_threads(THREADS, [&](int me) {
-		stress::deadline end(MILLISECONDS / 2);
-		struct hf_tmpfs_node *root = hf_tmpfs_node_root(system.fs), *node;
-		struct stat st;
+	play(
+		on, "held", MILLISECONDS / 2, 1,
+		[&](int) {
+			/* While another thread has a node of the last file, no inode is free. */
+			int fd = on.create("/f");
 
-		do {
-			if (me == 0) {
-				/*
-				 * While another thread has a node of the last file, no inode is
-				 * free.
-				 */
-				int fd = hf_tmpfs_node_create(system.shared, root, "f", O_RDWR,
-							      0644, &node);
+			if (fd < 0)
+				return !stress::check(fd == -ENOSPC, "held", "create: %d", fd);
+			on.close(fd);
+			return stress::check(on.unlink("/f") == 0, "held", "unlink");
+		},
+		[&](stress::random &) {
+			struct hf_tmpfs_node *node;
+			struct stat st;
 
-				if (fd < 0) {
-					stress::check(fd == -ENOSPC, "held", "create: %d", fd);
-					continue;
-				}
-				hf_tmpfs_close(system.shared, fd);
-				hf_tmpfs_node_put(node, 1);
-				stress::check(hf_tmpfs_node_unlink(root, "f") == 0, "held",
-					      "unlink");
-				files++;
-				continue;
-			}
-			if (hf_tmpfs_node_lookup(root, "f", &node))
-				continue;
-			hf_tmpfs_node_stat(node, &st);
+			if (hf_tmpfs_lookup(on.root, "f", &node))
+				return false;
+			(void)hf_tmpfs_stat(node, nullptr, false, &st);
 			stress::check(st.st_mode == (S_IFREG | 0644) && st.st_nlink <= 1, "held",
 				      "mode %o, %u links", st.st_mode,
 				      static_cast<unsigned int>(st.st_nlink));
 			hf_tmpfs_node_put(node, 1);
-			nodes++;
-		} while (!end.passed() || nodes == 0 || files == 0);
-		hf_tmpfs_node_put(root, 1);
-	});
-	stress::check(files > 0, "held", "no file was made");
-	stress::did("tmpfs", "held: files", files);
-	stress::did("tmpfs", "held: nodes", nodes);
-	system.end("held");
+			return true;
+		});
 }
 
 /* ---- listed -------------------------------------------------------------------------------- */
 
-/* Makes and removes many names, and exchanges some of those that stay. */
-void change(struct system &system, struct hf_tmpfs_table *t, int stay, stress::random &random)
-{
-	const int MASS = 300;
-	auto mass = [](int n) { return "/d/mass" + std::to_string(n); };
-	auto stays = [&] {
-		return "/d/stay" + std::to_string(random.below(static_cast<uint32_t>(stay)));
-	};
-
-	for (int n = 0; n < MASS; n++)
-		hf_tmpfs_close(t, hf_tmpfs_open(t, mass(n).c_str(), O_CREAT, 0644));
-	(void)hf_tmpfs_rename(system.fs, stays().c_str(), stays().c_str(), HF_TMPFS_EXCHANGE);
-	(void)hf_tmpfs_rename(system.fs, mass(0).c_str(), stays().c_str(), 0);
-	for (int n = 1; n < MASS; n++)
-		stress::check(hf_tmpfs_unlink(system.fs, mass(n).c_str()) == 0, "listed", "unlink");
-}
-
 void listed()
 {
-	const int STAY = 40;
-	std::atomic<uint64_t> changes(0), found(0), listings(0);
-	system system(0, 0);
+	const int MASS = 300, STAY = 40;
+	system on(0, 0);
+	stress::random random(7);
+	auto name = [](const char *kind, int n) { return kind + std::to_string(n); };
+	auto stays = [&](stress::random &by) {
+		return name("/d/stay", static_cast<int>(by.below(STAY)));
+	};
 
-	hf_tmpfs_mkdir(system.fs, "/d", 0755);
+	on.mkdir("/d", 0755);
 	for (int i = 0; i < STAY; i++)
-		hf_tmpfs_mknod(system.fs, ("/d/stay" + std::to_string(i)).c_str(), S_IFREG, 0);
-	stress::run_threads(THREADS, [&](int me) {
-		stress::deadline end(MILLISECONDS);
-		stress::random random(me);
-		struct hf_tmpfs_table *t;
-		struct hf_tmpfs_dirent entries[16];
-		struct stat st;
+		on.mknod(name("/d/stay", i).c_str(), S_IFREG, 0);
+	play(
+		on, "listed", MILLISECONDS, 1,
+		/* Makes and removes many names, and exchanges some of those that stay. */
+		[&](int) {
+			for (int n = 0; n < MASS; n++)
+				on.mknod(name("/d/mass", n).c_str(), S_IFREG, 0);
+			(void)on.rename(stays(random).c_str(), stays(random).c_str(),
+					HF_TMPFS_EXCHANGE);
+			(void)on.rename("/d/mass0", stays(random).c_str(), 0);
+			for (int n = 1; n < MASS; n++)
+				stress::check(on.unlink(name("/d/mass", n).c_str()) == 0, "listed",
+					      "unlink");
+			return true;
+		},
+		[&](stress::random &by) {
+			struct hf_tmpfs_dirent entries[16];
+			int seen[STAY] = {}, fd = on.create("/d", O_RDONLY), count;
+			struct stat st;
 
-		if (hf_tmpfs_table_new(&t, system.fs, 4))
-			std::abort();
-		do {
-			if (me == 0) {
-				change(system, t, STAY, random);
-				changes++;
-			} else if (me == 1) {
-				int seen[STAY] = {}, fd = hf_tmpfs_open(t, "/d", O_RDONLY, 0),
-				    count;
+			for (int i = 0; i < 100; i++) {
+				std::string path = stays(by);
+				long error = on.stat(path.c_str(), &st);
 
-				while ((count = hf_tmpfs_readdir(t, fd, entries, 16)) > 0) {
-					for (int i = 0; i < count; i++) {
-						if (!std::strncmp(entries[i].name, "stay", 4))
-							seen[std::atoi(entries[i].name + 4)]++;
-					}
-				}
-				hf_tmpfs_close(t, fd);
-				for (int i = 0; i < STAY; i++)
-					stress::check(seen[i] == 1, "listed", "stay%d: %d times", i,
-						      seen[i]);
-				listings++;
-			} else {
-				std::string path = "/d/stay" + std::to_string(random.below(STAY));
-				int error = hf_tmpfs_stat(system.fs, path.c_str(), &st);
-
-				stress::check(error == 0, "listed", "%s: %d", path.c_str(), error);
-				found++;
+				stress::check(error == 0, "listed", "%s: %ld", path.c_str(), error);
 			}
-		} while (!end.passed() || !changes || !found || !listings);
-		hf_tmpfs_table_free(t);
-	});
-	stress::did("tmpfs", "listed: changes", changes);
-	stress::did("tmpfs", "listed: listings", listings);
-	stress::did("tmpfs", "listed: found", found);
-	system.end("listed");
+			while ((count = hf_tmpfs_readdir(on.t, fd, entries, 16)) > 0) {
+				for (int i = 0; i < count; i++) {
+					if (!std::strncmp(entries[i].name, "stay", 4))
+						seen[std::atoi(entries[i].name + 4)]++;
+				}
+			}
+			for (int i = 0; i < STAY; i++)
+				stress::check(seen[i] == 1, "listed", "stay%d: %d times", i,
+					      seen[i]);
+			return on.close(fd) == 0;
+		});
 }
 
 /* ---- punched ------------------------------------------------------------------------------- */
 
 void punched()
 {
-	std::atomic<uint64_t> punches(0), reads(0);
-	system system(0, 0);
-	int fd = hf_tmpfs_open(system.shared, "/f", O_RDWR | O_CREAT, 0644);
+	const std::string data(4096, 'a');
+	system on(0, 0);
+	int fd = on.create("/f");
 
-	hf_tmpfs_ftruncate(system.shared, fd, 4096);
-	stress::run_threads(THREADS, [&](int me) {
-		stress::deadline end(MILLISECONDS / 2);
-		std::string data(4096, 'a'), got(4096, 0);
-		uint64_t n = 0;
+	on.ftruncate(fd, 4096);
+	play(
+		on, "punched", MILLISECONDS / 2, 1,
+		[&](int) {
+			return stress::check(on.pwrite(fd, data.data(), 4096, 0) == 4096 &&
+						     on.fallocate(fd, 3, 0, 4096) == 0,
+					     "punched", "write or punch");
+		},
+		[&](stress::random &) {
+			std::string got(4096, 0);
 
-		do {
-			n++;
-			if (me == 0) {
-				stress::check(hf_tmpfs_pwrite(system.shared, fd, data.data(), 4096,
-							      0) == 4096 &&
-						      hf_tmpfs_fallocate(system.shared, fd, 3, 0,
-									 4096) == 0,
-					      "punched", "write or punch");
-				continue;
-			}
-			stress::check(hf_tmpfs_pread(system.shared, fd, &got[0], 4096, 0) == 4096,
-				      "punched", "read");
+			stress::check(on.pread(fd, &got[0], 4096, 0) == 4096, "punched", "read");
 			size_t odd = got.find_first_not_of(std::string("a\0", 2));
-			stress::check(odd == std::string::npos, "punched",
-				      "byte %zu is of freed memory", odd);
-		} while (!end.passed());
-		(me == 0 ? punches : reads) += n;
+			return stress::check(odd == std::string::npos, "punched",
+					     "byte %zu is of freed memory", odd);
+		});
+}
+
+/* ---- mount --------------------------------------------------------------------------------- */
+
+/*
+ * Random system calls by 8 threads, until there is a line on standard input. Prints the number of
+ * calls; or "dead" if the server has died; or the first call with an error that is not due to the
+ * others.
+ */
+int on_mount(const char *top, int seed)
+{
+	const std::string due = " ENOENT EEXIST ENOTEMPTY EISDIR ENOTDIR ENOSPC EINVAL ELOOP "
+				"ENODATA ENXIO EPERM EBUSY "
+				"ESPIPE EAGAIN EPIPE EBADF EFBIG ENAMETOOLONG EOPNOTSUPP ERANGE "
+				"EACCES "; /* a device, on a mount with nodev */
+	const std::string dead = " ENOTCONN ECONNABORTED EIO ";
+	std::atomic<uint64_t> calls(0);
+	std::atomic<bool> over(false);
+	std::string failure;
+	std::mutex lock;
+
+	signal(SIGPIPE, SIG_IGN);
+	if (chroot(top) != 0 || chdir("/") != 0)
+		return 1;
+	std::printf("runs\n");
+	std::fflush(stdout);
+	std::thread waiter([&] {
+		(void)getchar();
+		over = true;
 	});
-	stress::did("tmpfs", "punched: punches", punches);
-	stress::did("tmpfs", "punched: reads", reads);
-	hf_tmpfs_close(system.shared, fd);
-	system.end("punched");
+	stress::run_threads(8, [&](int me) {
+		generator generator(static_cast<uint64_t>(seed * 100 + me), 12, true);
+		side on;
+
+		while (!over) {
+			std::string step = generator.next(), outcome = on.step(step);
+
+			calls++;
+			if (outcome[0] != 'E' || due.find(" " + outcome + " ") != due.npos)
+				continue;
+			std::lock_guard<std::mutex> guard(lock);
+			over = true;
+			failure = dead.find(" " + outcome + " ") != dead.npos
+					  ? "dead"
+					  : step + ": " + outcome;
+		}
+		on.close_all();
+	});
+	waiter.join();
+	std::printf("%s\n", failure.empty() ? ("calls: " + std::to_string(calls)).c_str()
+					    : failure.c_str());
+	return 0;
 }
 
 } // namespace
@@ -448,6 +452,8 @@ int main(int argc, char **argv)
 	std::string part = argc > 1 ? argv[1] : "";
 	uint64_t operations = argc > 2 ? std::strtoull(argv[2], nullptr, 0) : 0;
 
+	if (part == "mount" && argc == 4)
+		return on_mount(argv[2], std::atoi(argv[3]));
 	if (operations)
 		alarm(3600);
 	else
