@@ -133,10 +133,7 @@ public:
 			(void)!::chmod("/", 01777);
 		});
 	}
-	~folder() override
-	{
-		run(remove_all);
-	}
+	~folder() override { run(remove_all); }
 	/* A new thread each time, so that no state is kept but the files. */
 	void run(const std::function<void()> &f) override
 	{
@@ -312,8 +309,8 @@ steps extreme_steps()
 		}
 		add("pread 0 20000 0");
 	}
-	for (const char *end : { "10000", "max" }) {
-		add(std::string("ftruncate 0 ") + end);
+	for (const char *first : { "ftruncate 0 10000", "ftruncate 0 max", "pwrite 0 w 2^62" }) {
+		add(first);
 		for (const std::string &from : offsets) {
 			for (const std::string &at : offsets) {
 				for (const char *whence : { "set", "cur", "end", "data", "hole",

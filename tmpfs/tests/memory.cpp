@@ -331,6 +331,17 @@ TEST_F(TmpfsMemory, Start)
 	}
 }
 
+TEST_F(TmpfsMemory, SlabsWithoutMemory)
+{
+	alone([] {
+		struct tmpfs_memory memory = {};
+
+		limit_address_space(0);
+		EXPECT_EQ(tmpfs_memory_get(&memory, 64), nullptr);
+		EXPECT_TRUE(hf_mutex_trylock(&memory.class_of[0].lock));
+	});
+}
+
 TEST_F(TmpfsMemory, Slabs)
 {
 	struct tmpfs_memory memory = {};

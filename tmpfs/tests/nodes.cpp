@@ -227,7 +227,7 @@ TEST_F(TmpfsNodes, Open)
 	prove();
 	for (fd = 0; fd < 3; fd++)
 		EXPECT_EQ(hf_tmpfs_close(t, fd), 0);
-	EXPECT_EQ(open_node(d, O_RDONLY), 0);
+	EXPECT_EQ(open_node(d, O_RDONLY | O_DIRECTORY | O_CREAT), 0);
 }
 
 TEST_F(TmpfsNodes, AttributesSizeAndTarget)
