@@ -77,6 +77,8 @@ def load(args, mounted, top, seed):
 
 def empty(top):
     sh("find . -mindepth 1 -delete", top)
+    for name in os.listxattr(top):
+        os.removexattr(top, name)
     blocks = os.statvfs(top).f_blocks
     wait_until(lambda: free(top) == (blocks, INODES - 1))
 
