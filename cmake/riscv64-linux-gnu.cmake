@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Debian's cross compiler for 64-bit Arm; the presets name the emulator that runs the tests.
+# Debian's cross compiler for 64-bit RISC-V. The presets name the emulator that runs the tests.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR riscv64)
 set(CMAKE_C_COMPILER riscv64-linux-gnu-gcc)

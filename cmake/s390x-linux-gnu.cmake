@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Debian's cross compiler for s390x, which is big-endian; the presets name the emulator that runs the
+# Debian's cross compiler for s390x, which is big-endian. The presets name the emulator that runs the
 # tests.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR s390x)

@@ -63,11 +63,8 @@ int main(void)
 	unsigned long sum[TAKERS] = { 0 }, all = 0;
 	pthread_t threads[TAKERS];
 
-	for (int i = 0; i < TAKERS; i++) {
-		int error = pthread_create(&threads[i], NULL, taker, &sum[i]);
-
-		must(error == 0);
-	}
+	for (int i = 0; i < TAKERS; i++)
+		must(pthread_create(&threads[i], NULL, taker, &sum[i]) == 0);
 	for (unsigned int i = 1; i <= ITEMS; i++)
 		put(i);
 	hf_mutex_lock(&queue.lock);

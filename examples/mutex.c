@@ -81,11 +81,8 @@ int main(void)
 	int status;
 	pid_t child;
 
-	for (int i = 0; i < THREADS; i++) {
-		int error = pthread_create(&threads[i], NULL, work, NULL);
-
-		must(error == 0);
-	}
+	for (int i = 0; i < THREADS; i++)
+		must(pthread_create(&threads[i], NULL, work, NULL) == 0);
 	if (queue_look(&done))
 		must(done <= JOBS);
 	for (int i = 0; i < THREADS; i++)

@@ -61,11 +61,8 @@ int main(void)
 	pthread_t threads[3];
 	hf_refcount_t leaked = HF_REFCOUNT_INIT(HF_REFCOUNT_MAX);
 
-	for (int i = 0; i < 3; i++) {
-		int error = pthread_create(&threads[i], NULL, reader, page_get(page));
-
-		must(error == 0);
-	}
+	for (int i = 0; i < 3; i++)
+		must(pthread_create(&threads[i], NULL, reader, page_get(page)) == 0);
 	page_put(page); /* drop the main thread's reference; the readers may still use theirs */
 	for (int i = 0; i < 3; i++)
 		pthread_join(threads[i], NULL);

@@ -60,11 +60,8 @@ int main(void)
 	pthread_t threads[2];
 
 	must(stats_average() == 0);
-	for (int i = 0; i < 2; i++) {
-		int error = pthread_create(&threads[i], NULL, work, NULL);
-
-		must(error == 0);
-	}
+	for (int i = 0; i < 2; i++)
+		must(pthread_create(&threads[i], NULL, work, NULL) == 0);
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
 	must(stats.count == 2 * SAMPLES);

@@ -45,7 +45,6 @@ HF_NO_THREAD_SAFETY_ANALYSIS int main(void)
 {
 	const struct timespec two_ms = { 0, 2000000 };
 	pthread_t thread;
-	int error;
 
 	(void)hf_report_set_mode(HF_REPORT_MODE_COUNT); /* this example makes each mistake itself */
 
@@ -57,8 +56,7 @@ HF_NO_THREAD_SAFETY_ANALYSIS int main(void)
 	must(hf_spinlock_is_locked(&lock));
 
 	/* Another thread unlocks. Without validation: two holders. Here: refused and reported. */
-	error = pthread_create(&thread, NULL, unlock_without_holding, NULL);
-	must(error == 0);
+	must(pthread_create(&thread, NULL, unlock_without_holding, NULL) == 0);
 	pthread_join(thread, NULL);
 	must(hf_report_count(HF_REPORT_LOCK_WRONG_OWNER) == 1);
 	must(hf_spinlock_is_locked(&lock));

@@ -11,11 +11,10 @@
   release        unit and integration tests with the bundled C sources, optimised
   doc            the documentation is built without a C compiler, a library, or a warning
   package        the files that cargo would publish are complete and build
-  publish        cargo publish --dry-run of both crates; runs only if it is named, since it needs crates.io
   lint           clippy and rustfmt, if they are installed
   guide          the example in Rust of docs/guide/other-languages.md
 
-Runs the checks whose name contains a PATTERN, by default all but publish. Prints one line for each. Exits with 1 on a
+Runs the checks whose name contains a PATTERN, by default all. Prints one line for each. Exits with 1 on a
 failure, with 77 if cargo or a crate is missing.
 """
 import argparse
@@ -138,17 +137,6 @@ class Crates:
             if missing := [file for file in files if file not in listed]:
                 raise Failed("missing in the package %s: %s" % (crate, ", ".join(missing)))
 
-    def publish(self):
-        """Does everything but the upload, for both crates."""
-        if tuple(map(int, self.newest.version.split(".")[:2])) < (1, 90):
-            raise Skip("needs cargo 1.90, which publishes a workspace")
-        out = command(self.newest.path, "publish", "--workspace", "--dry-run", "--allow-dirty",
-                      cwd=self.newest.source, HOLDFAST_SYS_BUNDLED="1",
-                      CARGO_TARGET_DIR=self.newest.target + "-package")
-        if warnings := set(re.findall(r"^warning: .*", out, re.MULTILINE)) - {
-                "warning: aborting upload due to dry run"}:
-            raise Failed("\n".join(warnings))
-
     def lint(self):
         done, folder = [], os.path.dirname(self.newest.path)
         for tool, words in (("cargo-clippy", ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
@@ -196,10 +184,8 @@ def main():
 
     build = args.build_dir and os.path.abspath(args.build_dir)
     crates, said = Crates([Cargo(path, work) for path in cargos], work, build), checks.Checks()
-    for name in ("functions", "test_bundled", "test_system", "release", "doc", "package", "publish",
-                 "lint", "guide"):
-        wanted = any(pattern in name for pattern in args.pattern)
-        if wanted or not args.pattern and name != "publish":
+    for name in ("functions", "test_bundled", "test_system", "release", "doc", "package", "lint", "guide"):
+        if not args.pattern or any(pattern in name for pattern in args.pattern):
             said.attempt(name, getattr(crates, name))
     return said.end()
 

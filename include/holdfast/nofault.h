@@ -28,7 +28,7 @@
  *   hf_copy_nofault_words                words of 8 bytes, each by one access
  *   hf_copy_safe, hf_load32_safe, ...    for crash handlers, and code with these signals blocked
  *
- * Example  examples/nofault.c, examples/nofault_cat.c, examples/nofault_scan.c, examples/region.c
+ * Example  examples/nofault.c, examples/nofault_scan.c, examples/region.c
  *
  * State
  *   A fault is exact: a range of n bytes at p, whose first byte that can't be accessed is p + k
