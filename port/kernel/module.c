@@ -64,7 +64,6 @@ static int __init test_init(void)
 	differential_test();
 	user_memory_test();
 	reports_test();
-	timing_test();
 #endif
 	pr_info("1..%u\n", cases);
 	pr_info("# holdfast: end, %u failed\n", failed);

@@ -17,7 +17,6 @@ void handoff_test(void);
 void differential_test(void);
 void user_memory_test(void);
 void reports_test(void);
-void timing_test(void);
 
 /* Returns the next number of a pseudo-random sequence. */
 static inline u32 test_random(u64 *state)
