@@ -2,8 +2,6 @@
 /* lockref - operations while another thread holds the lock. Many threads: stress/lockref.cpp. */
 #include "unit.h"
 
-#include <ctime>
-
 #include "holdfast/lockref.h"
 
 namespace
@@ -81,28 +79,6 @@ TEST_F(Lockref, PutReturnDoesNotWait)
 	(void)waits(&l, 5, [&] { result = hf_lockref_put_return(&l); });
 	EXPECT_EQ(result, -1);
 	EXPECT_EQ(hf_lockref_read(&l), 5);
-}
-
-/* A waiter for the lock half parks: it takes next to no processor time, however long the hold. */
-TEST_F(Lockref, WaitersPark)
-{
-	hf_lockref_t l = HF_LOCKREF_INIT(1);
-	std::atomic<bool> there(false);
-	timespec used = {};
-
-	hf_lockref_lock(&l);
-	std::thread thread([&] {
-		there = true;
-		hf_lockref_get(&l);
-		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-	});
-	unit::wait_until([&] { return there.load(); });
-	unit::sleep_ms(100);
-	hf_lockref_unlock(&l);
-	thread.join();
-	EXPECT_EQ(hf_lockref_read(&l), 2);
-	EXPECT_EQ(used.tv_sec, 0);
-	EXPECT_LT(used.tv_nsec, 50 * 1000 * 1000);
 }
 
 } // namespace

@@ -73,7 +73,7 @@ public:
 	{
 		hf_report_set_mode(HF_REPORT_MODE_WARN);
 		hf_report_reset();
-		hf_report_set_handler(record, this);
+		hf_report_set_details_handler(record, this);
 	}
 	~reports()
 	{
@@ -84,7 +84,7 @@ public:
 	reports &operator=(const reports &) = delete;
 
 	/* Reports of all kinds since the last reset(). */
-	uint64_t total() const
+	static uint64_t total()
 	{
 		uint64_t sum = 0;
 
@@ -96,7 +96,7 @@ public:
 	bool one(enum hf_report_kind kind, const void *object)
 	{
 		bool is = total() == 1 && hf_report_count(kind) == 1 && calls_ == 1 &&
-			  kind_ == kind && object_ == object;
+			  details_.kind == kind && details_.object == object;
 
 		reset();
 		return is;
@@ -105,22 +105,23 @@ public:
 	{
 		hf_report_reset();
 		calls_ = 0;
+		details_ = {};
 	}
 	unsigned int calls() const { return calls_; }
+	/* The last report. */
+	const struct hf_report_details *operator->() const { return &details_; }
 
 private:
-	static void record(enum hf_report_kind kind, const void *object, void *data)
+	static void record(const struct hf_report_details *details, void *data)
 	{
 		auto *self = static_cast<reports *>(data);
 
-		self->kind_ = kind;
-		self->object_ = object;
+		self->details_ = *details;
 		self->calls_++;
 	}
 
 	std::atomic<unsigned int> calls_{ 0 };
-	std::atomic<enum hf_report_kind> kind_{ HF_REPORT_KINDS };
-	std::atomic<const void *> object_{ nullptr };
+	struct hf_report_details details_ = {};
 };
 
 /* Names typed tests after their types: Spinlock/spinlock_ticket.IsLockable. */
@@ -135,18 +136,6 @@ struct type_names {
 		std::free(text);
 		return name.substr(name.rfind(':') + 1);
 	}
-};
-
-class deadline {
-public:
-	explicit deadline(int milliseconds)
-		: end_(std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds))
-	{
-	}
-	bool passed() const { return std::chrono::steady_clock::now() >= end_; }
-
-private:
-	std::chrono::steady_clock::time_point end_;
 };
 
 inline void sleep_ms(int milliseconds)
@@ -292,13 +281,6 @@ private:
 	T *object_;
 };
 
-/* Yields every 16th time: for many threads on few processors. */
-inline void now_and_then_yield(uint64_t i)
-{
-	if (i % 16 == 0)
-		sched_yield();
-}
-
 /*
  * Interrupts the thread that created it at random moments. The timer is one-shot and rearmed by the
  * thread itself, so that the thread makes progress however long the handler takes.
@@ -358,21 +340,21 @@ private:
 	struct sigaction old_;
 };
 
-/* Runs body() in a child. Returns 0, 1 to 250 = the line (mod 250) of a MUST() that failed, -n = signal n. */
+/*
+ * Runs body() in a child. Returns 0, 1 to 250 = the line (mod 250) of a MUST() that failed, 251 = an
+ * EXPECT that failed, which the child has printed, or -n = signal n.
+ */
 template <typename F>
 int in_child(F body)
 {
 	static_assert(std::is_void<decltype(body())>::value,
 		      "the result of body() would be lost: use MUST()");
-	pid_t child = fork();
-	int status = 0;
-
-	if (child == 0) {
-		alarm(60);
+	int status = status_of(start_process([&] {
 		body();
-		_exit(0);
-	}
-	waitpid(child, &status, 0);
+		std::fflush(stdout);
+		return testing::Test::HasFailure() ? 251 : 0;
+	}));
+
 	return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 

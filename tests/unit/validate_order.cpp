@@ -16,39 +16,12 @@ static_assert(HF_VALIDATE == 1, "compile this with -DHF_VALIDATE=1");
 namespace
 {
 
-/* Records the last report during its lifetime. */
-class last_report {
+/* A pair of classes or names is reported once in a process: such tests run in a child. */
+
+class last_report : public unit::reports {
 public:
-	last_report()
-	{
-		hf_validate_set_hold_limit(0);
-		hf_report_set_details_handler(
-			[](const struct hf_report_details *details, void *data) {
-				static_cast<last_report *>(data)->details_ = *details;
-			},
-			this);
-		reset();
-	}
-	~last_report()
-	{
-		hf_report_set_handler(nullptr, nullptr);
-		hf_report_reset();
-	}
-
-	void reset() { hf_report_reset(), details_ = {}; }
-	const struct hf_report_details *operator->() const { return &details_; }
-	static unsigned int total()
-	{
-		unsigned int n = 0;
-
-		for (int kind = 0; kind < HF_REPORT_KINDS; kind++)
-			n += hf_report_count(static_cast<enum hf_report_kind>(kind));
-		return n;
-	}
+	last_report() { hf_validate_set_hold_limit(0); }
 	static unsigned int orders() { return hf_report_count(HF_REPORT_LOCK_ORDER); }
-
-private:
-	struct hf_report_details details_ = {};
 };
 
 /* ---- Call sites ----------------------------------------------------------------------------- */
@@ -101,7 +74,12 @@ PLACE void twice(hf_spinlock_t *a)
 	hf_spinlock_unlock(a);
 }
 
-TEST(OrderPlaces, BothAreNamed)
+using OrderPlaces = testing::Test;
+using OrderTable = testing::Test;
+using OrderClass = testing::Test;
+using unit::in_child;
+
+TEST_IN_CHILD(OrderPlaces, BothAreNamed, 0)
 {
 	hf_lockref_t b;
 	hf_spinlock_t a;
@@ -133,7 +111,7 @@ TEST(OrderPlaces, BothAreNamed)
 	EXPECT_TRUE(is_inside(report->site, twice)) << report->site;
 }
 
-TEST(OrderPlaces, BothAreInTheLine)
+TEST_IN_CHILD(OrderPlaces, BothAreInTheLine, 0)
 {
 	hf_spinlock_t a;
 	hf_lockref_t b;
@@ -167,7 +145,7 @@ void nest_names(const char *first, const char *second)
  * it. (No run can show that the order of the two steps matters, because the cache line moves
  * between the processors in between.)
  */
-TEST(OrderTable, TheFirstTimeAtTheSameMoment)
+TEST_IN_CHILD(OrderTable, TheFirstTimeAtTheSameMoment, 0)
 {
 	enum { PAIRS = 2000 };
 	static const char names[2 * PAIRS] = {};
@@ -194,7 +172,7 @@ TEST(OrderTable, TheFirstTimeAtTheSameMoment)
 }
 
 /* A cache's entries come and go, each with a lock: one class, so one pair with the table's lock. */
-TEST(OrderClass, EntriesThatComeAndGo)
+TEST_F(OrderClass, EntriesThatComeAndGo)
 {
 	last_report report;
 	hf_mutex_t table;
@@ -232,7 +210,7 @@ __attribute__((noinline)) void init_entry(hf_mutex_t *entry)
  * One entry's lock is taken under the table's, then the table's under another entry's: the two
  * classes are taken in both orders.
  */
-TEST(OrderClass, InBothOrders)
+TEST_IN_CHILD(OrderClass, InBothOrders, 0)
 {
 	last_report report;
 	hf_mutex_t table, entries[2];
@@ -249,7 +227,7 @@ TEST(OrderClass, InBothOrders)
 }
 
 /* For two locks of the same class, the order is recorded per pair of addresses. */
-TEST(OrderClass, TwoOfOne)
+TEST_F(OrderClass, TwoOfOne)
 {
 	last_report report;
 	hf_mutex_t entries[3];
@@ -274,7 +252,7 @@ TEST(OrderClass, TwoOfOne)
  * Locks with the same class name are of one class, whatever their kind and wherever they were
  * initialised; a NULL name and hf_validate_forget() remove the class.
  */
-TEST(OrderClass, ByName)
+TEST_F(OrderClass, ByName)
 {
 	static const char class_name[] = "an entry of the cache";
 	last_report report;
@@ -361,12 +339,7 @@ TEST(HeldAtExit, ReleasedByADestructor)
 	pthread_key_delete(key);
 }
 
-using OrderTable = testing::Test;
-using unit::in_child;
-
-/* In a child: its table stays full. */
-TEST_IN_CHILD_UNLESS(OrderTable, Full, 0, testing::UnitTest::GetInstance()->test_to_run_count() > 1,
-		     "others have filled the table: as ctest runs it, alone")
+TEST_IN_CHILD(OrderTable, Full, 0)
 {
 	static const char names[8 * HF_VALIDATE_PAIRS] = {};
 	std::string said;
