@@ -48,17 +48,9 @@ HF_USED_BY_ASSEMBLY HF_IMPLEMENTATION size_t hf_detail_copy_to_page_end(void *ds
 	return len - here + hf_detail_copy_bytes(dst, src, here);
 }
 
-/* Bytes from p to the next multiple of 8, at most len. */
-HF_IMPLEMENTATION_PART size_t to_word(const void *p, size_t len)
-{
-	size_t n = -(uintptr_t)p & 7;
-
-	return n < len ? n : len;
-}
-
 HF_NO_SANITIZE HF_IMPLEMENTATION size_t hf_detail_clear_generic(void *dst, size_t len)
 {
-	size_t head = to_word(dst, len), left;
+	size_t head = hf_detail_to_multiple(dst, 8, len), left;
 	hf_detail_w8 *p = (hf_detail_w8 *)((char *)dst + head);
 
 	left = hf_detail_clear_bytes(dst, head);
@@ -88,7 +80,7 @@ fault:
 HF_NO_SANITIZE HF_IMPLEMENTATION size_t hf_detail_copy_generic(void *dst, const void *src,
 							       size_t len)
 {
-	size_t head = to_word(dst, len), left;
+	size_t head = hf_detail_to_multiple(dst, 8, len), left;
 	hf_detail_w8 *to = (hf_detail_w8 *)((char *)dst + head);
 	const hf_detail_w8 *from = (const hf_detail_w8 *)((const char *)src + head);
 	uint64_t a, b;

@@ -13,21 +13,6 @@
 #include "../cpu/cpu.h"
 #endif
 
-/* Bytes from p to the next multiple of 8, at most len. */
-static size_t to_whole_word(const void *p, size_t len)
-{
-	size_t n = -(uintptr_t)p & 7;
-
-	return n < len ? n : len;
-}
-
-static struct hf_memory_result result(size_t at, long value)
-{
-	struct hf_memory_result r = { at, value };
-
-	return r;
-}
-
 /* ---- fill --------------------------------------------------------------------------------- */
 
 HF_NO_SANITIZE size_t hf_detail_fill_bytes(void *dst, uint8_t value, size_t len)
@@ -42,7 +27,7 @@ fault:
 
 HF_NO_SANITIZE size_t hf_detail_fill_generic(void *dst, uint8_t value, size_t len)
 {
-	size_t head = to_whole_word(dst, len), left;
+	size_t head = hf_detail_to_multiple(dst, 8, len), left;
 	hf_detail_w8 *p = (hf_detail_w8 *)((char *)dst + head);
 	uint64_t word = value * HF_DETAIL_ONES;
 
@@ -142,18 +127,18 @@ HF_NO_SANITIZE struct hf_memory_result hf_detail_compare_bytes(const void *a, co
 		HF_ARCH_LOAD8_OR(x, p + at, fault);
 		HF_ARCH_LOAD8_OR(y, q + at, fault);
 		if (x != y)
-			return result(at, x < y ? -1 : 1);
+			return (struct hf_memory_result){ at, x < y ? -1 : 1 };
 	}
-	return result(len, 0);
+	return (struct hf_memory_result){ len, 0 };
 fault:
-	return result(at, -HF_EFAULT);
+	return (struct hf_memory_result){ at, -HF_EFAULT };
 }
 
 HF_NO_SANITIZE struct hf_memory_result hf_detail_compare_generic(const void *a, const void *b,
 								 size_t len)
 {
 	const char *p = (const char *)a, *q = (const char *)b;
-	size_t at = to_whole_word(a, len);
+	size_t at = hf_detail_to_multiple(a, 8, len);
 	struct hf_memory_result head = hf_detail_compare_bytes(a, b, at, 0);
 	uint64_t x, y;
 
@@ -182,18 +167,18 @@ HF_NO_SANITIZE struct hf_memory_result hf_detail_find_bytes(const void *p, uint8
 	for (; at < len; at++) {
 		HF_ARCH_LOAD8_OR(found, s + at, fault);
 		if (found == byte)
-			return result(at, 0);
+			return (struct hf_memory_result){ at, 0 };
 	}
-	return result(len, -HF_ENOENT);
+	return (struct hf_memory_result){ len, -HF_ENOENT };
 fault:
-	return result(at, -HF_EFAULT);
+	return (struct hf_memory_result){ at, -HF_EFAULT };
 }
 
 HF_NO_SANITIZE struct hf_memory_result hf_detail_find_generic(const void *p, uint8_t byte,
 							      size_t len)
 {
 	const char *s = (const char *)p;
-	size_t at = to_whole_word(p, len);
+	size_t at = hf_detail_to_multiple(p, 8, len);
 	struct hf_memory_result head = hf_detail_find_bytes(p, byte, at, 0);
 	uint64_t word;
 
@@ -212,7 +197,6 @@ bytes:
 
 HF_NO_SANITIZE static long copy_string(size_t *copied, char *dst, const char *src, size_t size)
 {
-	const uint64_t ones = 0x0101010101010101u;
 	size_t done = 0;
 	uint64_t word;
 	uint8_t byte = 0;
@@ -222,8 +206,8 @@ HF_NO_SANITIZE static long copy_string(size_t *copied, char *dst, const char *sr
 		while (((uintptr_t)(src + done)) % 8 == 0 && size - done >= 8) {
 			if (hf_arch_load64_nofault(&word, src + done))
 				return -HF_EFAULT;
-			if (((word - ones) & ~word & ones << 7) != 0)
-				break;                             /* there is a 0 in it */
+			if (hf_detail_zero_bytes(word))
+				break;
 			if (hf_copy_nofault(dst + done, &word, 8)) /* exact, on two pages too */
 				return -HF_EFAULT;
 			done += 8;
@@ -481,20 +465,17 @@ void hf_detail_memory_start(void)
 #if HF_ARCH_HAS_REP
 	struct hf_detail_cpu cpu = hf_detail_cpu_known();
 
-	switch (hf_detail_policy_of(&cpu).clear) {
-	case HF_DETAIL_VECTORS_SSE2:
+	enum hf_detail_vectors vectors = hf_detail_policy_of(&cpu).clear;
+
+	if (vectors == HF_DETAIL_VECTORS_SSE2)
 		hf_detail_memory_use(hf_detail_fill_sse2, hf_detail_move_sse2,
 				     hf_detail_compare_sse2, hf_detail_find_sse2);
-		break;
-	case HF_DETAIL_VECTORS_AVX2:
+	else if (vectors == HF_DETAIL_VECTORS_AVX2)
 		hf_detail_memory_use(hf_detail_fill_avx2, hf_detail_move_avx2,
 				     hf_detail_compare_avx2, hf_detail_find_avx2);
-		break;
-	default:
-		/* A move gains nothing from wider stores. */
+	else /* a move gains nothing from wider stores */
 		hf_detail_memory_use(hf_detail_fill_avx512, hf_detail_move_avx2,
 				     hf_detail_compare_avx512, hf_detail_find_avx512);
-	}
 #else
 	hf_detail_memory_use(hf_detail_fill_generic, hf_detail_move_generic,
 			     hf_detail_compare_generic, hf_detail_find_generic);

@@ -14,6 +14,9 @@
 typedef long long hf_detail_w16 __attribute__((vector_size(16), may_alias, aligned(1)));
 #endif
 
+/* Unaligned code makes small sizes up to a fifth slower, depending on its place. */
+#define HF_DETAIL_ENTRY __attribute__((__noinline__, aligned(64)))
+
 #define HF_DETAIL_ONES 0x0101010101010101u
 
 /* Nonzero if a byte is 0; the lowest set bit belongs to the first one. */

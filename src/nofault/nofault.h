@@ -5,9 +5,10 @@
  * nofault - what the implementations of clear and copy share.
  *
  * All keep F1 of holdfast/nofault.h in the same way. A range is processed upwards, and at every
- * access it is known how much is done: the frontier. Memory comes and goes by pages, so if an
- * access within one page faults, and the frontier is in the same page, then no byte at or after
- * the frontier can be accessed: the frontier is the exact count, without a second fault. For that
+ * access the code knows the frontier, up to which all is done. Memory is mapped and unmapped by
+ * pages. So if an access within one page faults, and the frontier is in the same page, then no byte
+ * at or after the frontier can be accessed: the frontier is the exact count, without a second fault.
+ * For that
  *
  *   E1  a store never crosses into another page;
  *   E2  a load may; after a fault its bytes are copied one by one, up to the page's end.
@@ -23,6 +24,15 @@
 static inline size_t hf_detail_to_page_end(const volatile void *p)
 {
 	return HF_PAGE - ((uintptr_t)p & (HF_PAGE - 1));
+}
+
+/* Bytes from p to the next multiple of @unit, a power of two; at most len. */
+static inline __attribute__((always_inline)) size_t hf_detail_to_multiple(const volatile void *p,
+									  size_t unit, size_t len)
+{
+	size_t n = -(uintptr_t)p & (unit - 1);
+
+	return n < len ? n : len;
 }
 
 /* Does the range of 1 to 4096 bytes lie on two pages? */
@@ -52,16 +62,6 @@ struct hf_detail_limits {
 	hf_atomic64_t repeat_from; /* one repeated instruction (x86-64) */
 	hf_atomic64_t stream_from; /* stores that bypass the caches */
 };
-
-static inline bool hf_detail_limits_repeat(const struct hf_detail_limits *limits, size_t len)
-{
-	return len >= hf_atomic64_load_relaxed(&limits->repeat_from);
-}
-
-static inline bool hf_detail_limits_stream(const struct hf_detail_limits *limits, size_t len)
-{
-	return len >= hf_atomic64_load_relaxed(&limits->stream_from);
-}
 
 extern struct hf_detail_limits hf_detail_clear_limits __attribute__((visibility("hidden")));
 extern struct hf_detail_limits hf_detail_copy_limits __attribute__((visibility("hidden")));
@@ -112,34 +112,29 @@ HF_IMPLEMENTATION size_t hf_detail_copy_bytes(void *dst, const void *src, size_t
 HF_IMPLEMENTATION size_t hf_detail_copy_to_page_end(void *dst, const void *src, size_t len,
 						    size_t reach);
 
-/* The implementations, by file. */
-HF_IMPLEMENTATION size_t hf_detail_clear_generic(void *dst, size_t len);
-HF_IMPLEMENTATION size_t hf_detail_copy_generic(void *dst, const void *src, size_t len);
+/* The implementations. */
+#define HF_DETAIL_DECLARE(linkage, name)                                                           \
+	linkage size_t hf_detail_clear_##name(void *dst, size_t len);                              \
+	linkage size_t hf_detail_copy_##name(void *dst, const void *src, size_t len);
+
+HF_DETAIL_DECLARE(HF_IMPLEMENTATION, generic)
 
 #if HF_ARCH_HAS_REP
-HF_IMPLEMENTATION size_t hf_detail_clear_fsrm(void *dst, size_t len);
-size_t hf_detail_clear_hand_sse2(void *dst, size_t len);
-size_t hf_detail_clear_hand_avx2(void *dst, size_t len);
-size_t hf_detail_clear_hand_avx512(void *dst, size_t len);
-HF_IMPLEMENTATION size_t hf_detail_copy_fsrm(void *dst, const void *src, size_t len);
-size_t hf_detail_copy_hand_sse2(void *dst, const void *src, size_t len);
-size_t hf_detail_copy_hand_avx2(void *dst, const void *src, size_t len);
-size_t hf_detail_copy_hand_avx512(void *dst, const void *src, size_t len);
+HF_DETAIL_DECLARE(HF_IMPLEMENTATION, fsrm)
+HF_DETAIL_DECLARE(, hand_sse2)
+HF_DETAIL_DECLARE(, hand_avx2)
+HF_DETAIL_DECLARE(, hand_avx512)
 size_t hf_detail_copy_hand_mixed(void *dst, const void *src, size_t len);
 /* x86_64_words.h: for a kernel, and for the lab */
-HF_IMPLEMENTATION size_t hf_detail_clear_original(void *dst, size_t len);
-HF_IMPLEMENTATION size_t hf_detail_clear_rep_good(void *dst, size_t len);
-HF_IMPLEMENTATION size_t hf_detail_clear_erms(void *dst, size_t len);
-HF_IMPLEMENTATION size_t hf_detail_copy_original(void *dst, const void *src, size_t len);
-HF_IMPLEMENTATION size_t hf_detail_copy_rep_good(void *dst, const void *src, size_t len);
-HF_IMPLEMENTATION size_t hf_detail_copy_erms(void *dst, const void *src, size_t len);
+HF_DETAIL_DECLARE(HF_IMPLEMENTATION, original)
+HF_DETAIL_DECLARE(HF_IMPLEMENTATION, rep_good)
+HF_DETAIL_DECLARE(HF_IMPLEMENTATION, erms)
 #endif
 
 #if HF_ARCH_HAS_PAIR
 bool hf_detail_has_dc_zva(void);
-HF_IMPLEMENTATION size_t hf_detail_clear_stp(void *dst, size_t len);
+HF_DETAIL_DECLARE(HF_IMPLEMENTATION, stp)
 HF_IMPLEMENTATION size_t hf_detail_clear_dc_zva(void *dst, size_t len);
-HF_IMPLEMENTATION size_t hf_detail_copy_stp(void *dst, const void *src, size_t len);
 #endif
 
 #endif

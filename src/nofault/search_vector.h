@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * search_vector - find and compare by wide accesses. A template: included once for each kind of
- * vector, after VECTOR_NAME, VECTOR_TARGET and VECTOR_BYTES of vector.h and
+ * vector, after VECTOR_NAME, VECTOR_TARGET, VECTOR_BYTES and the like of vector.h and
  *
- *   VECTOR_SPLAT_BYTE(name, byte)    declares a vector of W such bytes
+ *   HALF_SPLAT_BYTE(byte), HALF_SAME(a, b)     of 16 bytes: a vector; a bit for each equal byte
  * and either
- *   VECTOR_EQUAL(a, b)               a vector that is -1 in the bytes that are equal
- *   VECTOR_BITS(v)                   a bit for each of its bytes
- *   HALF_SPLAT_BYTE(byte), HALF_SAME(a, b)     of 16 bytes: a vector; bits
- * or the VECTOR_..._OR below, and of the first two also a masked form, which accesses only the
- * bytes whose bit in `mask` is set
+ *   VECTOR_CHARS, VECTOR_MOVEMASK(v)     the vector's type by bytes; a bit for each byte that is -1
+ * or the VECTOR_..._OR below, VECTOR_SPLAT_BYTE, and a masked form of the first two, which accesses
+ * only the bytes whose bit in `mask` is set
  *   VECTOR_HITS_MASKED_OR, VECTOR_DIFFER_MASKED_OR
- *   VECTOR_MASK(len)                 the mask of the first @len bytes
+ *   VECTOR_MASK(len)                     the mask of the first @len bytes
  *
  * How a range is covered; the accesses at its ends may overlap
  *
@@ -27,12 +25,15 @@
 #define VECTOR__OF(what) HF_DETAIL_PASTE(what, VECTOR_NAME)
 #define W ((size_t)VECTOR_BYTES)
 
-/* Unaligned code makes small sizes up to a fifth slower, depending on its place. */
-#define ENTRY __attribute__((__noinline__, aligned(64)))
-
 #define FIRST_OF(bits) ((size_t)__builtin_ctzll(bits))
 
 #ifndef VECTOR_HITS_OR
+/* Declares a vector of W such bytes. */
+#define VECTOR_SPLAT_BYTE(name, byte) VECTOR name = (VECTOR)((VECTOR_CHARS){ 0 } + (char)(byte))
+
+#define VECTOR_EQUAL(a, b) ((VECTOR)((VECTOR_CHARS)(a) == (VECTOR_CHARS)(b)))
+#define VECTOR_BITS(v) ((uint64_t)(uint32_t)VECTOR_MOVEMASK((VECTOR_CHARS)(v)))
+
 /* A bit for each of the W bytes at p that equals the byte in `all`. */
 #define VECTOR_HITS_OR(bits, p, all, label)                                                        \
 	do {                                                                                       \
@@ -83,13 +84,14 @@
 	} while (0)
 #endif
 
-/* ---- find --------------------------------------------------------------------------------- */
+/* ---- less than W bytes -------------------------------------------------------------------- */
 
 #define FOUND(at) ((struct hf_memory_result){ (at), 0 })
 #define NOT_FOUND ((struct hf_memory_result){ len, -HF_ENOENT })
+#define ALL_EQUAL ((struct hf_memory_result){ len, 0 })
 
 /* Searches both ends, which may overlap, as if they followed each other. */
-VECTOR_TARGET HF_NO_SANITIZE ENTRY static struct hf_memory_result
+VECTOR_TARGET HF_NO_SANITIZE HF_DETAIL_ENTRY static struct hf_memory_result
 VECTOR__OF(find_small_)(const char *p, uint8_t byte, size_t len)
 {
 	uint64_t hits = 0;
@@ -146,7 +148,78 @@ fault:
 	return hf_detail_find_bytes(p, byte, len, 0);
 }
 
-VECTOR_TARGET HF_NO_SANITIZE ENTRY struct hf_memory_result
+/* The first difference is at p[at], unless another thread has changed it since. */
+HF_NO_SANITIZE __attribute__((__noinline__)) static struct hf_memory_result
+VECTOR__OF(compare_at_)(const char *p, const char *q, size_t len, size_t at)
+{
+	uint8_t x, y;
+
+	HF_ARCH_LOAD8_OR(x, (const hf_detail_w1 *)(p + at), bytes);
+	HF_ARCH_LOAD8_OR(y, (const hf_detail_w1 *)(q + at), bytes);
+	if (HF_LIKELY(x != y))
+		return (struct hf_memory_result){ at, x < y ? -1 : 1 };
+bytes:
+	return hf_detail_compare_bytes(p, q, len, at);
+}
+
+/* Compares both ends, as find_small_. */
+#define COMPARE_TWO(TYPE, LOAD_OR)                                                                 \
+	do {                                                                                       \
+		TYPE a, b;                                                                         \
+                                                                                                   \
+		LOAD_OR(a, (const TYPE *)p, fault);                                                \
+		LOAD_OR(b, (const TYPE *)q, fault);                                                \
+		first = a ^ b;                                                                     \
+		last = len - sizeof(TYPE);                                                         \
+		LOAD_OR(a, (const TYPE *)(p + last), fault);                                       \
+		LOAD_OR(b, (const TYPE *)(q + last), fault);                                       \
+		second = a ^ b;                                                                    \
+	} while (0)
+
+VECTOR_TARGET HF_NO_SANITIZE HF_DETAIL_ENTRY static struct hf_memory_result
+VECTOR__OF(compare_small_)(const char *p, const char *q, size_t len)
+{
+	uint64_t first, second;
+	size_t last;
+
+#if VECTOR_BYTES > 16
+	if (len >= 16) {
+		HALF a, b;
+
+		HALF_LOAD_OR(a, (const HALF *)p, fault);
+		HALF_LOAD_OR(b, (const HALF *)q, fault);
+		first = 0xffff ^ HALF_SAME(a, b);
+		last = len - 16;
+		HALF_LOAD_OR(a, (const HALF *)(p + last), fault);
+		HALF_LOAD_OR(b, (const HALF *)(q + last), fault);
+		second = 0xffff ^ HALF_SAME(a, b);
+		if ((first | second) == 0)
+			return ALL_EQUAL;
+		return VECTOR__OF(compare_at_)(p, q, len,
+					       first ? FIRST_OF(first) : last + FIRST_OF(second));
+	}
+#endif
+	if (len >= 8)
+		COMPARE_TWO(hf_detail_w8, HF_ARCH_LOAD64_OR);
+	else if (len >= 4)
+		COMPARE_TWO(hf_detail_w4, HF_ARCH_LOAD32_OR);
+	else if (len >= 2)
+		COMPARE_TWO(hf_detail_w2, HF_ARCH_LOAD16_OR);
+	else if (len)
+		return VECTOR__OF(compare_at_)(p, q, len, 0);
+	else
+		return ALL_EQUAL;
+	if ((first | second) == 0)
+		return ALL_EQUAL;
+	return VECTOR__OF(compare_at_)(p, q, len,
+				       first ? FIRST_OF(first) / 8 : last + FIRST_OF(second) / 8);
+fault:
+	return hf_detail_compare_bytes(p, q, len, 0);
+}
+
+/* ---- W bytes and more --------------------------------------------------------------------- */
+
+VECTOR_TARGET HF_NO_SANITIZE HF_DETAIL_ENTRY struct hf_memory_result
 VECTOR__OF(hf_detail_find_)(const void *start, uint8_t byte, size_t len)
 {
 	const char *p = (const char *)start;
@@ -218,95 +291,7 @@ fault:
 	return hf_detail_find_bytes(p, byte, len, at);
 }
 
-#undef FOUND
-#undef NOT_FOUND
-
-/* ---- compare ------------------------------------------------------------------------------ */
-
-/* The first difference is at p[at], unless another thread has changed it since. */
-HF_NO_SANITIZE __attribute__((__noinline__)) static struct hf_memory_result
-VECTOR__OF(compare_at_)(const char *p, const char *q, size_t len, size_t at)
-{
-	uint8_t x, y;
-
-	HF_ARCH_LOAD8_OR(x, (const hf_detail_w1 *)(p + at), bytes);
-	HF_ARCH_LOAD8_OR(y, (const hf_detail_w1 *)(q + at), bytes);
-	if (HF_LIKELY(x != y))
-		return (struct hf_memory_result){ at, x < y ? -1 : 1 };
-bytes:
-	return hf_detail_compare_bytes(p, q, len, at);
-}
-
-#define ALL_EQUAL ((struct hf_memory_result){ len, 0 })
-
-/* Compares both ends, as find_small_. */
-VECTOR_TARGET HF_NO_SANITIZE ENTRY static struct hf_memory_result
-VECTOR__OF(compare_small_)(const char *p, const char *q, size_t len)
-{
-	uint64_t first, second;
-	size_t last;
-
-#if VECTOR_BYTES > 16
-	if (len >= 16) {
-		HALF a, b;
-
-		HALF_LOAD_OR(a, (const HALF *)p, fault);
-		HALF_LOAD_OR(b, (const HALF *)q, fault);
-		first = 0xffff ^ HALF_SAME(a, b);
-		last = len - 16;
-		HALF_LOAD_OR(a, (const HALF *)(p + last), fault);
-		HALF_LOAD_OR(b, (const HALF *)(q + last), fault);
-		second = 0xffff ^ HALF_SAME(a, b);
-		if ((first | second) == 0)
-			return ALL_EQUAL;
-		return VECTOR__OF(compare_at_)(p, q, len,
-					       first ? FIRST_OF(first) : last + FIRST_OF(second));
-	}
-#endif
-	if (len >= 8) {
-		uint64_t a, b;
-
-		HF_ARCH_LOAD64_OR(a, (const hf_detail_w8 *)p, fault);
-		HF_ARCH_LOAD64_OR(b, (const hf_detail_w8 *)q, fault);
-		first = a ^ b;
-		last = len - 8;
-		HF_ARCH_LOAD64_OR(a, (const hf_detail_w8 *)(p + last), fault);
-		HF_ARCH_LOAD64_OR(b, (const hf_detail_w8 *)(q + last), fault);
-		second = a ^ b;
-	} else if (len >= 4) {
-		uint32_t a, b;
-
-		HF_ARCH_LOAD32_OR(a, (const hf_detail_w4 *)p, fault);
-		HF_ARCH_LOAD32_OR(b, (const hf_detail_w4 *)q, fault);
-		first = a ^ b;
-		last = len - 4;
-		HF_ARCH_LOAD32_OR(a, (const hf_detail_w4 *)(p + last), fault);
-		HF_ARCH_LOAD32_OR(b, (const hf_detail_w4 *)(q + last), fault);
-		second = a ^ b;
-	} else if (len >= 2) {
-		uint16_t a, b;
-
-		HF_ARCH_LOAD16_OR(a, (const hf_detail_w2 *)p, fault);
-		HF_ARCH_LOAD16_OR(b, (const hf_detail_w2 *)q, fault);
-		first = a ^ b;
-		last = len - 2;
-		HF_ARCH_LOAD16_OR(a, (const hf_detail_w2 *)(p + last), fault);
-		HF_ARCH_LOAD16_OR(b, (const hf_detail_w2 *)(q + last), fault);
-		second = a ^ b;
-	} else if (len) {
-		return VECTOR__OF(compare_at_)(p, q, len, 0);
-	} else {
-		return ALL_EQUAL;
-	}
-	if ((first | second) == 0)
-		return ALL_EQUAL;
-	return VECTOR__OF(compare_at_)(p, q, len,
-				       first ? FIRST_OF(first) / 8 : last + FIRST_OF(second) / 8);
-fault:
-	return hf_detail_compare_bytes(p, q, len, 0);
-}
-
-VECTOR_TARGET HF_NO_SANITIZE ENTRY struct hf_memory_result
+VECTOR_TARGET HF_NO_SANITIZE HF_DETAIL_ENTRY struct hf_memory_result
 VECTOR__OF(hf_detail_compare_)(const void *left, const void *right, size_t len)
 {
 	const char *p = (const char *)left, *q = (const char *)right;
@@ -373,9 +358,11 @@ fault:
 	return hf_detail_compare_bytes(p, q, len, at);
 }
 
+#undef COMPARE_TWO
+#undef FOUND
+#undef NOT_FOUND
 #undef ALL_EQUAL
 #undef FIRST_OF
 #undef W
-#undef ENTRY
 #undef VECTOR__OF
 #undef VECTOR_NAME

@@ -11,14 +11,6 @@
 
 #include "../../cpu/cpu.h"
 
-/* Bytes from p to the next multiple of `unit`, a power of two; at most len. */
-static inline size_t to_multiple(const volatile void *p, size_t unit, size_t len)
-{
-	size_t n = -(uintptr_t)p & (unit - 1);
-
-	return n < len ? n : len;
-}
-
 /* ---- stp: pairs of 8-byte registers ------------------------------------------------------- */
 
 /* From a p that is aligned to 16. */
@@ -52,7 +44,7 @@ HF_IMPLEMENTATION size_t hf_detail_clear_stp(void *dst, size_t len)
 
 	if (len < PAIRS_FROM)
 		return hf_detail_clear_generic(dst, len);
-	head = to_multiple(dst, 16, len);
+	head = hf_detail_to_multiple(dst, 16, len);
 	left = hf_detail_clear_generic(dst, head);
 	if (left)
 		return len - head + left;
@@ -68,7 +60,7 @@ HF_IMPLEMENTATION size_t hf_detail_copy_stp(void *dst, const void *src, size_t l
 
 	if (len < PAIRS_FROM)
 		return hf_detail_copy_generic(dst, src, len);
-	head = to_multiple(dst, 16, len);
+	head = hf_detail_to_multiple(dst, 16, len);
 	to = (char *)dst + head;
 	from = (const char *)src + head;
 	left = hf_detail_copy_generic(dst, src, head);
@@ -121,7 +113,7 @@ HF_IMPLEMENTATION size_t hf_detail_clear_dc_zva(void *dst, size_t len)
 	block = hf_detail_cpu_zva_size();
 	if (len < 4 * block || block < 16 || block > HF_PAGE)
 		return hf_detail_clear_stp(dst, len);
-	head = to_multiple(dst, block, len);
+	head = hf_detail_to_multiple(dst, block, len);
 	left = hf_detail_clear_stp(dst, head);
 	if (left)
 		return len - head + left;
