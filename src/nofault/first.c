@@ -26,46 +26,23 @@ static hf_atomic64_t *const pointers[COUNT] = { POINTERS(POINTER) };
 
 static void first_call(void);
 
-#define CHOSEN(name)                                                                               \
-	((hf_##name##_function_t)(uintptr_t)hf_atomic64_load_relaxed(&chosen[INDEX_##name]))
-
-static size_t first_clear(void *dst, size_t len)
-{
-	first_call();
-	return CHOSEN(clear)(dst, len);
-}
-
-static size_t first_copy(void *dst, const void *src, size_t len)
-{
-	first_call();
-	return CHOSEN(copy)(dst, src, len);
-}
-
-static size_t first_fill(void *dst, uint8_t value, size_t len)
-{
-	first_call();
-	return CHOSEN(fill)(dst, value, len);
-}
-
 typedef hf_copy_function_t hf_move_function_t;
 
-static size_t first_move(void *dst, const void *src, size_t len)
-{
-	first_call();
-	return CHOSEN(move)(dst, src, len);
-}
+#define FIRST_CALL(result, name, parameters, arguments)                                            \
+	static result first_##name parameters                                                      \
+	{                                                                                          \
+		first_call();                                                                      \
+		return ((hf_##name##_function_t)(uintptr_t)hf_atomic64_load_relaxed(               \
+			&chosen[INDEX_##name]))arguments;                                          \
+	}
 
-static struct hf_memory_result first_compare(const void *a, const void *b, size_t len)
-{
-	first_call();
-	return CHOSEN(compare)(a, b, len);
-}
-
-static struct hf_memory_result first_find(const void *p, uint8_t byte, size_t len)
-{
-	first_call();
-	return CHOSEN(find)(p, byte, len);
-}
+FIRST_CALL(size_t, clear, (void *dst, size_t len), (dst, len))
+FIRST_CALL(size_t, copy, (void *dst, const void *src, size_t len), (dst, src, len))
+FIRST_CALL(size_t, fill, (void *dst, uint8_t value, size_t len), (dst, value, len))
+FIRST_CALL(size_t, move, (void *dst, const void *src, size_t len), (dst, src, len))
+FIRST_CALL(struct hf_memory_result, compare, (const void *a, const void *b, size_t len),
+	   (a, b, len))
+FIRST_CALL(struct hf_memory_result, find, (const void *p, uint8_t byte, size_t len), (p, byte, len))
 
 #define FIRST(name, pointer) (uintptr_t) first_##name,
 static const uint64_t firsts[COUNT] = { POINTERS(FIRST) };

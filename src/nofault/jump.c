@@ -140,29 +140,22 @@ int hf_detail_jump_cmpxchg(volatile void *p, const void *expected, const void *d
 {
 	volatile int error = 0;
 
-	if (bytes == 4) {
-		MARKED(
-			{
-				uint32_t old = *(const uint32_t *)expected;
+#define CMPXCHG(bits)                                                                              \
+	MARKED(                                                                                    \
+		{                                                                                  \
+			uint##bits##_t old = *(const uint##bits##_t *)expected;                    \
+                                                                                                   \
+			(void)hf_atomic##bits##_try_cmpxchg_seq_cst(                               \
+				(hf_atomic##bits##_t *)(uintptr_t)p, &old,                         \
+				*(const uint##bits##_t *)desired);                                 \
+			*(uint##bits##_t *)found = old;                                            \
+		},                                                                                 \
+		error = -HF_EFAULT)
 
-				(void)hf_atomic32_try_cmpxchg_seq_cst((hf_atomic32_t *)(uintptr_t)p,
-								      &old,
-								      *(const uint32_t *)desired);
-				*(uint32_t *)found = old;
-			},
-			error = -HF_EFAULT);
-	} else {
-		MARKED(
-			{
-				uint64_t old = *(const uint64_t *)expected;
-
-				(void)hf_atomic64_try_cmpxchg_seq_cst((hf_atomic64_t *)(uintptr_t)p,
-								      &old,
-								      *(const uint64_t *)desired);
-				*(uint64_t *)found = old;
-			},
-			error = -HF_EFAULT);
-	}
+	if (bytes == 4)
+		CMPXCHG(32);
+	else
+		CMPXCHG(64);
 	return error;
 }
 

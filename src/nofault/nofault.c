@@ -35,53 +35,47 @@ static void set_limits(struct hf_detail_limits *limits, uint64_t repeat_from, ui
 }
 
 #if HF_ARCH_HAS_REP
-/* 1 = the default is the repeated instruction for all sizes; set by calibration. */
-static hf_atomic32_t clear_repeats = HF_ATOMIC_INIT(0), copy_repeats = HF_ATOMIC_INIT(0);
+/* Of clear, and of copy: 1 = the default is the repeated instruction for all sizes (calibration). */
+static hf_atomic32_t repeats[] = { HF_ATOMIC_INIT(0), HF_ATOMIC_INIT(0) };
 
-/* The loops of the default: enum hf_detail_vectors. */
-static hf_atomic32_t clear_vectors = HF_ATOMIC_INIT(HF_DETAIL_VECTORS_SSE2),
-		     copy_vectors = HF_ATOMIC_INIT(HF_DETAIL_VECTORS_SSE2);
+/* Of clear, and of copy: the vectors of the default, an enum hf_detail_vectors. */
+static hf_atomic32_t vectors[] = { HF_ATOMIC_INIT(HF_DETAIL_VECTORS_SSE2),
+				   HF_ATOMIC_INIT(HF_DETAIL_VECTORS_SSE2) };
 #endif
 
-static hf_clear_function_t default_clear(void)
-{
+static const struct {
+	const char *name;
+	hf_clear_function_t clear;
+	hf_copy_function_t copy;
+} implementations[] = {
+	{ "generic", hf_detail_clear_generic, hf_detail_copy_generic },
 #if HF_ARCH_HAS_REP
-	if (hf_atomic32_load_relaxed(&clear_repeats))
-		return hf_detail_clear_fsrm;
-	switch (hf_atomic32_load_relaxed(&clear_vectors)) {
-	case HF_DETAIL_VECTORS_AVX512:
-		return hf_detail_clear_hand_avx512;
-	case HF_DETAIL_VECTORS_AVX2:
-		return hf_detail_clear_hand_avx2;
-	default:
-		return hf_detail_clear_hand_sse2;
-	}
-#elif HF_ARCH_HAS_PAIR
-	return hf_detail_has_dc_zva() ? hf_detail_clear_dc_zva : hf_detail_clear_stp;
-#else
-	return hf_detail_clear_generic;
+	{ "fsrm", hf_detail_clear_fsrm, hf_detail_copy_fsrm },
+	{ "hand_sse2", hf_detail_clear_hand_sse2, hf_detail_copy_hand_sse2 },
+	{ "hand_avx2", hf_detail_clear_hand_avx2, hf_detail_copy_hand_avx2 },
+	{ "hand_avx512", hf_detail_clear_hand_avx512, hf_detail_copy_hand_avx512 },
+	{ "hand_mixed", hf_detail_clear_hand_avx512, hf_detail_copy_hand_mixed },
 #endif
-}
+#if HF_ARCH_HAS_PAIR
+	{ "stp", hf_detail_clear_stp, hf_detail_copy_stp },
+	{ "dc_zva", hf_detail_clear_dc_zva, hf_detail_copy_stp },
+#endif
+};
 
-static hf_copy_function_t default_copy(void)
+/* Rows. The default on x86-64: HAND and an enum hf_detail_vectors. */
+enum { GENERIC, FSRM, HAND, STP = 1, DC_ZVA };
+
+static unsigned int default_row(bool copies)
 {
 #if HF_ARCH_HAS_REP
-	if (hf_atomic32_load_relaxed(&copy_repeats))
-		return hf_detail_copy_fsrm;
-	switch (hf_atomic32_load_relaxed(&copy_vectors)) {
-	case HF_DETAIL_VECTORS_MIXED:
-		return hf_detail_copy_hand_mixed;
-	case HF_DETAIL_VECTORS_AVX512:
-		return hf_detail_copy_hand_avx512;
-	case HF_DETAIL_VECTORS_AVX2:
-		return hf_detail_copy_hand_avx2;
-	default:
-		return hf_detail_copy_hand_sse2;
-	}
+	return hf_atomic32_load_relaxed(&repeats[copies])
+		       ? FSRM
+		       : HAND + hf_atomic32_load_relaxed(&vectors[copies]);
 #elif HF_ARCH_HAS_PAIR
-	return hf_detail_copy_stp;
+	return !copies && hf_detail_has_dc_zva() ? DC_ZVA : STP;
 #else
-	return hf_detail_copy_generic;
+	(void)copies;
+	return GENERIC;
 #endif
 }
 
@@ -93,78 +87,38 @@ hf_atomic64_t hf_detail_copy = HF_ATOMIC_INIT((uintptr_t)hf_detail_copy_generic)
 
 void hf_detail_nofault_choose(void)
 {
-	hf_atomic64_store_relaxed(&hf_detail_clear, (uintptr_t)default_clear());
-	hf_atomic64_store_relaxed(&hf_detail_copy, (uintptr_t)default_copy());
+	hf_atomic64_store_relaxed(&hf_detail_clear,
+				  (uintptr_t)implementations[default_row(false)].clear);
+	hf_atomic64_store_relaxed(&hf_detail_copy,
+				  (uintptr_t)implementations[default_row(true)].copy);
 }
 
 /* ---- names -------------------------------------------------------------------------------- */
 
-static const struct {
-	hf_clear_function_t function;
-	const char *name;
-} clears[] = {
-	{ hf_detail_clear_generic, "generic" },
-#if HF_ARCH_HAS_REP
-	{ hf_detail_clear_fsrm, "fsrm" },
-	{ hf_detail_clear_hand_sse2, "hand_sse2" },
-	{ hf_detail_clear_hand_avx2, "hand_avx2" },
-	{ hf_detail_clear_hand_avx512, "hand_avx512" },
-#endif
-#if HF_ARCH_HAS_PAIR
-	{ hf_detail_clear_stp, "stp" },
-	{ hf_detail_clear_dc_zva, "dc_zva" },
-#endif
-};
-
-static const struct {
-	hf_copy_function_t function;
-	const char *name;
-} copies[] = {
-	{ hf_detail_copy_generic, "generic" },
-#if HF_ARCH_HAS_REP
-	{ hf_detail_copy_fsrm, "fsrm" },
-	{ hf_detail_copy_hand_sse2, "hand_sse2" },
-	{ hf_detail_copy_hand_avx2, "hand_avx2" },
-	{ hf_detail_copy_hand_avx512, "hand_avx512" },
-	{ hf_detail_copy_hand_mixed, "hand_mixed" },
-#endif
-#if HF_ARCH_HAS_PAIR
-	{ hf_detail_copy_stp, "stp" },
-#endif
-};
-
-/* A function that is not the library's: the lab's, or a test's. */
-static const char foreign[] = "other";
-
 uint64_t (*hf_detail_nofault_behind)(uint64_t function);
 
-static uint64_t in_use(const hf_atomic64_t *pointer)
+static const char *name_of(const hf_atomic64_t *pointer)
 {
 	uint64_t function = hf_atomic64_load_relaxed(pointer);
 
-	return hf_detail_nofault_behind ? hf_detail_nofault_behind(function) : function;
+	if (hf_detail_nofault_behind)
+		function = hf_detail_nofault_behind(function);
+	for (size_t i = 0; i < COUNT(implementations); i++) {
+		if ((uintptr_t)implementations[i].clear == function ||
+		    (uintptr_t)implementations[i].copy == function)
+			return implementations[i].name;
+	}
+	return "other"; /* not the library's: the lab's, or a test's */
 }
 
 const char *hf_clear_chosen(void)
 {
-	uint64_t function = in_use(&hf_detail_clear);
-
-	for (size_t i = 0; i < COUNT(clears); i++) {
-		if ((uintptr_t)clears[i].function == function)
-			return clears[i].name;
-	}
-	return foreign;
+	return name_of(&hf_detail_clear);
 }
 
 const char *hf_copy_chosen(void)
 {
-	uint64_t function = in_use(&hf_detail_copy);
-
-	for (size_t i = 0; i < COUNT(copies); i++) {
-		if ((uintptr_t)copies[i].function == function)
-			return copies[i].name;
-	}
-	return foreign;
+	return name_of(&hf_detail_copy);
 }
 
 /* ---- at the start ------------------------------------------------------------------------- */
@@ -182,8 +136,8 @@ static void start_limits(void)
 
 	clear_from = policy.clear_repeat_from;
 	copy_from = policy.copy_repeat_from;
-	hf_atomic32_store_relaxed(&clear_vectors, policy.clear);
-	hf_atomic32_store_relaxed(&copy_vectors, policy.copy);
+	hf_atomic32_store_relaxed(&vectors[0], policy.clear);
+	hf_atomic32_store_relaxed(&vectors[1], policy.copy);
 #endif
 	set_limits(&hf_detail_clear_limits, clear_from, stream_from);
 	set_limits(&hf_detail_copy_limits, copy_from, stream_from);
@@ -217,8 +171,9 @@ struct calibration {
 static uint64_t measure(void *state, bool repeat, size_t size, size_t offset)
 {
 	const struct calibration *c = (const struct calibration *)state;
-	hf_clear_function_t clear = repeat ? hf_detail_clear_fsrm : default_clear();
-	hf_copy_function_t copy = repeat ? hf_detail_copy_fsrm : default_copy();
+	unsigned int row = repeat ? FSRM : default_row(c->copies);
+	hf_clear_function_t clear = implementations[row].clear;
+	hf_copy_function_t copy = implementations[row].copy;
 	uint64_t least = UINT64_MAX;
 	size_t left = 0;
 
@@ -241,29 +196,29 @@ static uint64_t measure(void *state, bool repeat, size_t size, size_t offset)
 
 int hf_nofault_calibrate(void)
 {
+	struct hf_detail_limits *const limits[] = { &hf_detail_clear_limits,
+						    &hf_detail_copy_limits };
 	struct calibration c;
-	uint64_t clear_from = hf_atomic64_load_relaxed(&hf_detail_clear_limits.repeat_from);
-	uint64_t copy_from = hf_atomic64_load_relaxed(&hf_detail_copy_limits.repeat_from);
-	uint64_t clear_stream = hf_atomic64_load_relaxed(&hf_detail_clear_limits.stream_from);
-	uint64_t copy_stream = hf_atomic64_load_relaxed(&hf_detail_copy_limits.stream_from);
-	bool have_time;
+	bool have_time = true;
+	uint64_t from[2];
 
 	c.deadline = hf_detail_env_now() + BUDGET_NS;
 	c.to = (char *)hf_detail_env_memory_get(2 * BUFFER);
 	if (!c.to)
 		return -NOMEM;
 	c.from = c.to + BUFFER;
-	c.copies = false;
-	have_time = hf_detail_policy_calibrate(&clear_from, measure, &c);
-	c.copies = true;
-	have_time = have_time && hf_detail_policy_calibrate(&copy_from, measure, &c);
+	for (unsigned int i = 0; i < 2; i++) {
+		from[i] = hf_atomic64_load_relaxed(&limits[i]->repeat_from);
+		c.copies = i;
+		have_time = have_time && hf_detail_policy_calibrate(&from[i], measure, &c);
+	}
 	hf_detail_env_memory_put(c.to, 2 * BUFFER);
 	if (!have_time)
 		return -AGAIN;
-	set_limits(&hf_detail_clear_limits, clear_from, clear_stream);
-	set_limits(&hf_detail_copy_limits, copy_from, copy_stream);
-	hf_atomic32_store_relaxed(&clear_repeats, clear_from <= HF_DETAIL_POLICY_CALIBRATE_LEAST);
-	hf_atomic32_store_relaxed(&copy_repeats, copy_from <= HF_DETAIL_POLICY_CALIBRATE_LEAST);
+	for (unsigned int i = 0; i < 2; i++) {
+		set_limits(limits[i], from[i], hf_atomic64_load_relaxed(&limits[i]->stream_from));
+		hf_atomic32_store_relaxed(&repeats[i], from[i] <= HF_DETAIL_POLICY_CALIBRATE_LEAST);
+	}
 	hf_detail_nofault_choose();
 	return 0;
 }
