@@ -38,8 +38,7 @@ static size_t piece(const char *dst, const char *src, size_t len)
 
 /*
  * Returns the bytes copied. It can be less than what is readable: the system may forbid a process
- * to read itself, and it has no pages of its own for some memory (memfd_secret, the vDSO's data, a
- * device's).
+ * to read itself, and cannot read some memory this way (memfd_secret, the vDSO's data, a device's).
  */
 static size_t by_readv(char *dst, const char *src, size_t len)
 {

@@ -23,13 +23,13 @@
  *       thread with the default action, and delivered when our handler has returned. So the core
  *       dump shows the fault.
  */
-#define _GNU_SOURCE /* dl_iterate_phdr, sigorset */
+#define _GNU_SOURCE /* sigorset */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <link.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -45,6 +45,8 @@
 #include "nofault.h"
 #include "fault.h"
 #include "jump.h"
+#include "../process/process.h"
+#include "../report/report.h"
 #include "../profile/probe.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -218,33 +220,11 @@ static uintptr_t find_site(uintptr_t pc)
 }
 #endif
 
-struct object {
-	uintptr_t address;
-	bool is_program, first;
-};
-
-static int look_at(struct dl_phdr_info *info, size_t size, void *data)
-{
-	struct object *object = (struct object *)data;
-
-	(void)size;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		uintptr_t start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-
-		if (info->dlpi_phdr[i].p_type == PT_LOAD &&
-		    object->address - start < info->dlpi_phdr[i].p_memsz)
-			object->is_program = object->first;
-	}
-	object->first = false;
-	return 1; /* the first object is the program */
-}
-
 static bool is_of_program(const void *p)
 {
-	struct object object = { (uintptr_t)p, false, true };
+	struct hf_detail_object object = { .address = p };
 
-	(void)dl_iterate_phdr(look_at, &object);
-	return object.is_program;
+	return hf_detail_process_object(&object) && object.is_program;
 }
 
 /*
@@ -334,7 +314,7 @@ static bool is_fault(int signal, const siginfo_t *info)
 hf_atomic64_t hf_detail_fault_hook;
 
 /* Offers a fault without a site or mark to the regions. */
-static bool ask_hook(int signal, const siginfo_t *info, void *context, sigjmp_buf **jump)
+static bool call_hook(int signal, const siginfo_t *info, void *context, sigjmp_buf **jump)
 {
 	hf_detail_fault_hook_t hook =
 		(hf_detail_fault_hook_t)(uintptr_t)hf_atomic64_load_acquire(&hf_detail_fault_hook);
@@ -345,23 +325,17 @@ static bool ask_hook(int signal, const siginfo_t *info, void *context, sigjmp_bu
 /* 1 = hf_nofault_install() or hf_nofault_handle() was called: regions don't install the handler. */
 static hf_atomic32_t decided;
 
-/*
- * Returns true if neither was called: hf_detail_nofault_watch() has installed our handler, which
- * only reports the fault, and the process dies.
- */
-static bool is_forgotten(uintptr_t pc)
+/* Neither was called: hf_detail_nofault_watch() has installed our handler, only to report that. */
+HF_COLD void report_missing_install(uintptr_t pc)
 {
-#define BEFORE "holdfast: a _nofault function faulted at 0x"
-	static char line[] = BEFORE "0000000000000000; hf_nofault_install() was not called, so the "
-				    "process dies\n";
+	char line[128], *at = line;
+	const char *end = line + sizeof(line);
 
-	if (HF_LIKELY(hf_atomic32_load_relaxed(&decided)))
-		return false;
-	for (size_t i = sizeof(BEFORE) - 1 + 16; pc; pc >>= 4)
-		line[--i] = "0123456789abcdef"[pc & 15];
-	hf_detail_env_print(line, sizeof(line) - 1);
-	return true;
-#undef BEFORE
+	at = hf_detail_put_text(at, end, "holdfast: a _nofault function faulted at 0x");
+	at = hf_detail_put_number(at, end, pc, 16);
+	at = hf_detail_put_text(at, end,
+				"; hf_nofault_install() was not called, so the process dies\n");
+	hf_detail_env_print(line, (size_t)(at - line));
 }
 
 /* True = recovered: the handler returns, or jumps if *jump was set. */
@@ -374,17 +348,21 @@ static bool recover(int signal, const siginfo_t *info, void *context, sigjmp_buf
 	uintptr_t to = find_site((uintptr_t)HF_ARCH_CONTEXT_PC(u));
 
 	if (!to)
-		return ask_hook(signal, info, context, jump);
-	if (HF_UNLIKELY(is_forgotten((uintptr_t)HF_ARCH_CONTEXT_PC(u))))
+		return call_hook(signal, info, context, jump);
+	if (HF_UNLIKELY(!hf_atomic32_load_relaxed(&decided))) {
+		report_missing_install((uintptr_t)HF_ARCH_CONTEXT_PC(u));
 		return false;
+	}
 	HF_ARCH_CONTEXT_PC(u) = (__typeof__(HF_ARCH_CONTEXT_PC(u)))to;
 #else
 	volatile struct hf_detail_mark *mark = hf_detail_mark;
 
 	if (!mark)
-		return ask_hook(signal, info, context, jump);
-	if (HF_UNLIKELY(is_forgotten(0)))
+		return call_hook(signal, info, context, jump);
+	if (HF_UNLIKELY(!hf_atomic32_load_relaxed(&decided))) {
+		report_missing_install(0);
 		return false;
+	}
 	*jump = (sigjmp_buf *)(uintptr_t)&mark->where;
 #endif
 	last_fault.signal = signal;
@@ -769,8 +747,7 @@ __attribute__((constructor(101))) static void start_nofault(void)
 
 enum {
 	ENOUGH_NS = 200000, /* of CPU time, after which a signal's delivery is certainly over */
-	PATIENCE_NS =
-		1000000000 /* the limit, for threads that are stopped or not scheduled */
+	PATIENCE_NS = 1000000000 /* the limit, for threads that are stopped or not scheduled */
 };
 
 static int64_t now(clockid_t clock)
@@ -794,10 +771,7 @@ static bool thread_sleeps(int tasks, const char *name)
 	ssize_t got;
 	int file;
 
-	if (strlen(name) + sizeof("/stat") > sizeof(path))
-		return false;
-	strcpy(path, name);
-	strcat(path, "/stat");
+	(void)snprintf(path, sizeof(path), "%.20s/stat", name);
 	file = openat(tasks, path, O_RDONLY | O_CLOEXEC);
 	if (file < 0)
 		return true; /* it has ended */

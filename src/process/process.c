@@ -4,11 +4,12 @@
 #include <elf.h>
 #include <link.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "../env/env.h"
-#include "../report/report.h"
 #include "process.h"
 
 #ifndef MADV_WIPEONFORK
@@ -27,25 +28,6 @@ struct search {
 	uint64_t found;
 };
 
-HF_COLD void put_words(const char *text)
-{
-	hf_detail_env_print(text, strlen(text));
-}
-
-/* "layout 1.3 in /lib/libholdfast.so.0": the layouts of the locks and of this kind of state. */
-HF_COLD void print_layout(int32_t layout, const char *object)
-{
-	char line[40] = "", *at = line, *end = line + sizeof(line) - 1;
-
-	at = hf_detail_put_text(at, end, "layout ");
-	at = hf_detail_put_number(at, end, (uint32_t)layout >> 24, 10);
-	at = hf_detail_put_text(at, end, ".");
-	at = hf_detail_put_number(at, end, (uint32_t)layout & 0xffffff, 10);
-	hf_detail_put_text(at, end, " in ");
-	put_words(line);
-	put_words(*object ? object : "the program");
-}
-
 HF_COLD int has_address(struct dl_phdr_info *object, size_t size, void *data)
 {
 	struct hf_detail_object *found = data;
@@ -63,6 +45,7 @@ HF_COLD int has_address(struct dl_phdr_info *object, size_t size, void *data)
 		start &= ~(uintptr_t)(segment->p_align ? segment->p_align - 1 : 0);
 		found->start = start < found->start ? start : found->start;
 	}
+	found->is_program = found->is_program && has_it; /* the first object is the program */
 	if (has_it && object->dlpi_name)
 		strncpy(found->name, object->dlpi_name, sizeof(found->name) - 1);
 	return has_it;
@@ -71,22 +54,23 @@ HF_COLD int has_address(struct dl_phdr_info *object, size_t size, void *data)
 bool hf_detail_process_object(struct hf_detail_object *object)
 {
 	memset(object->name, 0, sizeof(object->name));
+	object->is_program = true;
 	return dl_iterate_phdr(has_address, object);
 }
 
+/* R4. The parts of a layout: that of the locks, and that of this kind of state. */
 HF_COLD void refuse(const struct hf_detail_process_state *mine, int32_t layout, const char *object)
 {
+	static const char program[] = "the program";
 	struct hf_detail_object me = { .address = mine };
 
 	(void)hf_detail_process_object(&me);
-	put_words("holdfast: two versions of the library in this process do not fit together: ");
-	put_words(mine->kind);
-	put_words(": ");
-	print_layout(layout, object);
-	put_words(", ");
-	print_layout(mine->layout, me.name);
-	put_words("\n");
-	hf_detail_env_abort(); /* R4 */
+	(void)dprintf(STDERR_FILENO,
+		      "holdfast: two versions of the library in this process do not fit together: "
+		      "%s: layout %d.%d in %s, layout %d.%d in %s\n",
+		      mine->kind, layout >> 24, layout & 0xffffff, *object ? object : program,
+		      mine->layout >> 24, mine->layout & 0xffffff, *me.name ? me.name : program);
+	hf_detail_env_abort();
 }
 
 /* Reads or sets the pointer of a note of this kind. Returns true if the pointer is set now. */

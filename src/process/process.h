@@ -98,6 +98,7 @@ struct hf_detail_object {
 	const void *address;
 	char name[224];  /* the loader's: empty for the program */
 	uintptr_t start; /* where it is loaded */
+	bool is_program;
 };
 
 /* Finds the object that has this address. Takes the loader's lock. Returns false if none has it. */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,13 +33,7 @@ void hf_detail_env_abort(void)
 
 void hf_detail_env_warn(const char *variable, const char *value, const char *what)
 {
-	static const char before[] = "holdfast: ";
-
-	hf_detail_env_print(before, sizeof(before) - 1);
-	hf_detail_env_print(variable, strlen(variable));
-	hf_detail_env_print("=", 1);
-	hf_detail_env_print(value, strlen(value));
-	hf_detail_env_print(what, strlen(what));
+	(void)dprintf(STDERR_FILENO, "holdfast: %s=%s%s", variable, value, what);
 }
 
 /* 1: the layout of struct hf_detail_report_state, and of a handler's arguments. */
