@@ -17,13 +17,13 @@
  *   acquired       lock, kind, taken           it has stopped waiting; taken 0 = timed out
  *   park           at, word, deadline          a thread is about to park
  *   wake           at, word                    a parked thread is about to be woken
- *   misuse         kind, object, site, text    a report, in whatever mode
+ *   misuse         kind, object, site, text    a report, in any mode
  *   fault          address, signal, code       a fault of an operation of nofault.h was recovered
  *   region_fault   address, region, signal     a fault of a region was recovered
  *
  *   lock      the address of a mutex
  *   kind      0 = of one process, 1 = between processes (hf_detail_profile_kind has these numbers)
- *   at        what is waited for: the address of a mutex or of a condition variable
+ *   at        the address of the mutex or condition variable that a thread waits for
  *   word      the futex word: the same for a thread's park and the wake that ends it
  *   deadline  in nanoseconds of CLOCK_MONOTONIC; UINT64_MAX = none
  *

@@ -178,12 +178,29 @@ static int by_cost(const void *one, const void *other)
 	return by_lock(one, other);
 }
 
+static int by_lock_and_cost(const void *one, const void *other)
+{
+	return same_lock((const struct row *)one, (const struct row *)other) ? by_cost(one, other)
+									     : by_lock(one, other);
+}
+
 static void add_row(struct row *to, const struct row *from)
 {
 	to->waits += from->waits;
 	to->ns += from->ns;
 	if (to->longest < from->longest)
 		to->longest = from->longest;
+}
+
+/* Adds a row to the last one if both are of one lock, and of one site if @by_site; else appends it. */
+static void append_row(struct row *rows, size_t *n, const struct row *row, bool by_site)
+{
+	struct row *last = *n ? &rows[*n - 1] : NULL;
+
+	if (last && same_lock(last, row) && (!by_site || last->site == row->site))
+		add_row(last, row);
+	else
+		rows[(*n)++] = *row;
 }
 
 /* Copies the table, one row for each lock and site (P1). Returns their number. */
@@ -205,14 +222,9 @@ static size_t collect_rows(struct row *rows)
 		n += rows[n].waits != 0;
 	}
 	qsort(rows, n, sizeof(*rows), by_lock);
-	for (size_t i = 0; i < n; i++) {
-		struct row *last = kept ? &rows[kept - 1] : NULL;
-
-		if (last && same_lock(last, &rows[i]) && last->site == rows[i].site)
-			add_row(last, &rows[i]);
-		else
-			rows[kept++] = rows[i];
-	}
+	for (size_t i = 0; i < n; i++)
+		append_row(rows, &kept, &rows[i], true);
+	qsort(rows, kept, sizeof(*rows), by_lock_and_cost);
 	return kept;
 }
 
@@ -222,14 +234,8 @@ static size_t sum_up(const struct row *rows, size_t n, bool conds, struct row *l
 	size_t count = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		struct row *last = count ? &locks[count - 1] : NULL;
-
-		if (is_cond(rows[i].kind) != conds)
-			continue;
-		if (last && same_lock(last, &rows[i]))
-			add_row(last, &rows[i]);
-		else
-			locks[count++] = rows[i];
+		if (is_cond(rows[i].kind) == conds)
+			append_row(locks, &count, &rows[i], false);
 	}
 	qsort(locks, count, sizeof(*locks), by_cost);
 	return count;
@@ -262,6 +268,9 @@ __attribute__((format(printf, 2, 3))) static void line(int file, const char *for
 	}
 }
 
+/* For "%10llu.%03u": milliseconds. */
+#define MS(ns) (unsigned long long)((ns) / 1000000), (unsigned int)((ns) / 1000 % 1000)
+
 /* "      12.345         7       3.210    at 0x1234 (/bin/app+0x234)" */
 static void print_row(int file, const struct row *row, const char *what, uint64_t address)
 {
@@ -273,37 +282,22 @@ static void print_row(int file, const struct row *row, const char *what, uint64_
 		(void)snprintf(place, sizeof(place), " (%s+0x%lx)",
 			       *object.name ? object.name : program,
 			       (unsigned long)(address - object.start));
-	line(file, "%10llu.%03u %10llu %8llu.%03u  %s 0x%llx%s",
-	     (unsigned long long)(row->ns / 1000000), (unsigned int)(row->ns / 1000 % 1000),
-	     (unsigned long long)row->waits, (unsigned long long)(row->longest / 1000000),
-	     (unsigned int)(row->longest / 1000 % 1000), what, (unsigned long long)address, place);
+	line(file, "%10llu.%03u %10llu %8llu.%03u  %s 0x%llx%s", MS(row->ns),
+	     (unsigned long long)row->waits, MS(row->longest), what, (unsigned long long)address,
+	     place);
 }
 
-/* Prints the call sites that waited longest for a lock. @rows: the rows of all locks. */
+/* Prints the call sites that waited longest for a lock. @rows: of all locks, by_lock_and_cost(). */
 static void print_sites(int file, const struct row *rows, size_t n, const struct row *lock)
 {
-	size_t left = 0;
-	struct row best = { lock->kind, 0, 0, 0, 0, 0 }, last;
+	size_t count = 0;
 
-	for (int shown = 0; shown < SITES_SHOWN; shown++) {
-		bool found = false;
-
-		last = best;
-		left = 0;
-		for (size_t i = 0; i < n; i++) {
-			if (!same_lock(&rows[i], lock) || (shown && by_cost(&rows[i], &last) <= 0))
-				continue;
-			left++;
-			if (!found || by_cost(&rows[i], &best) < 0)
-				best = rows[i];
-			found = true;
-		}
-		if (!found)
-			return;
-		print_row(file, &best, "  at", best.site);
+	for (size_t i = 0; i < n; i++) {
+		if (same_lock(&rows[i], lock) && ++count <= SITES_SHOWN)
+			print_row(file, &rows[i], "  at", rows[i].site);
 	}
-	if (left > 1)
-		line(file, "%*s and %zu more call sites", 36, "", left - 1);
+	if (count > SITES_SHOWN)
+		line(file, "%*s and %zu more call sites", 36, "", count - SITES_SHOWN);
 }
 
 static void print_some(int file, const struct row *rows, size_t n, bool conds, struct row *locks)
@@ -325,8 +319,7 @@ static void print_some(int file, const struct row *rows, size_t n, bool conds, s
 		}
 	}
 	if (count > LOCKS_SHOWN)
-		line(file, "%10llu.%03u %10llu %12s  in %zu more of them",
-		     (unsigned long long)(rest.ns / 1000000), (unsigned int)(rest.ns / 1000 % 1000),
+		line(file, "%10llu.%03u %10llu %12s  in %zu more of them", MS(rest.ns),
 		     (unsigned long long)rest.waits, "", count - LOCKS_SHOWN);
 }
 
@@ -361,11 +354,7 @@ static void print_profile(void)
 		print_some(file, rows, n, true, rows + ENTRIES);
 		if (dropped)
 			line(file, "%10llu.%03u %10llu %12s  dropped: the table has %d entries",
-			     (unsigned long long)(hf_atomic64_load_relaxed(
-							  &profile_table->dropped_ns) /
-						  1000000),
-			     (unsigned int)(hf_atomic64_load_relaxed(&profile_table->dropped_ns) /
-					    1000 % 1000),
+			     MS(hf_atomic64_load_relaxed(&profile_table->dropped_ns)),
 			     (unsigned long long)dropped, "", ENTRIES);
 	}
 	if (file > STDERR_FILENO)
@@ -375,19 +364,12 @@ static void print_profile(void)
 
 /* ---- start and end ------------------------------------------------------------------------ */
 
-/* secure_getenv(): a setuid program must not write a file that its user names. */
-static const char *ask(void)
-{
-	const char *value = secure_getenv("HOLDFAST_PROFILE");
-
-	return value && *value && strcmp(value, "0") != 0 ? value : NULL;
-}
-
 __attribute__((constructor(101))) static void start_profile(void)
 {
-	const char *value = ask();
+	/* Secure: a setuid program must not write a file that its user names. */
+	const char *value = secure_getenv("HOLDFAST_PROFILE");
 
-	if (!value)
+	if (!value || !*value || strcmp(value, "0") == 0)
 		return;
 	if (strlen(value) >= sizeof(output->file)) {
 		hf_detail_env_warn("HOLDFAST_PROFILE", value, " is too long\n");

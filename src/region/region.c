@@ -95,7 +95,7 @@ static hf_region_t *find_region(uintptr_t address)
  * Is the mapping of this missing page writable? The kernel checks the protection before it finds
  * the page missing (EFAULT). If the kernel knows neither request, assume that it is.
  */
-static uint32_t ask_access(void *page)
+static uint32_t probe_access(void *page)
 {
 	if (!madvise(page, all.page, HF_DETAIL_POPULATE_WRITE) || errno != EINVAL)
 		return HF_DETAIL_REGION_WRITABLE;
@@ -156,7 +156,7 @@ static bool lose(hf_region_t *r, uintptr_t address)
 	if (before != HF_DETAIL_REGION_NONE && down((uintptr_t)before, all.page) > lost.from)
 		lost.to = down((uintptr_t)before, all.page);
 	if (hf_atomic32_load_relaxed(&r->access) == HF_DETAIL_REGION_UNKNOWN)
-		hf_detail_region_set_access(r, ask_access((void *)(uintptr_t)lost.from));
+		hf_detail_region_set_access(r, probe_access((void *)(uintptr_t)lost.from));
 	lost.access = hf_atomic32_load_relaxed(&r->access);
 	if (replace(r, lost))
 		return true;
@@ -366,7 +366,7 @@ int hf_region_begin_process(hf_region_t *region, const void *base, size_t len)
 
 /* ---- end ---------------------------------------------------------------------------------- */
 
-static bool take_out(hf_region_t *r)
+static bool remove_region(hf_region_t *r)
 {
 	bool found = hf_detail_regions_remove(&self, my_shard(), r);
 
@@ -424,7 +424,7 @@ enum { FLAGS_LENGTH = 160 }; /* sscanf() below reads 159 characters */
  * which must not be overwritten. So all of [from, to) must be our zeros, or the file, if the end of
  * another region has mapped it already. Zeros are recognised by name; on a kernel without names,
  * they are anonymous and read-only or, after a write, made with MAP_NORESERVE ("nr"). @flags gets
- * the flags of the same file's page before the range or, if there is none, behind it. Returns 0 or
+ * the flags of the same file's page before the range or, if there is none, after it. Returns 0 or
  * -errno.
  */
 static int still_zeros(const hf_region_t *r, uintptr_t from, uintptr_t to, char *flags)
@@ -579,7 +579,7 @@ size_t hf_region_end(hf_region_t *region, struct hf_region_fault *fault)
 	hf_atomic64_fence_acquire(&region->lost);
 	if (is_in(&self, region) && region->fd >= 0)
 		found.error = map_again_while_open(region, &mapped);
-	if (!take_out(region)) {
+	if (!remove_region(region)) {
 		found.error = -HF_EINVAL;
 		if (fault)
 			*fault = found;

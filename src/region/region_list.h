@@ -286,7 +286,7 @@ static inline void hf_detail_regions_heal_begin(struct hf_detail_regions *all)
 	hf_grace_wait(&all->grace);
 }
 
-/* Keeps the zeros before or behind the healed pages; all of them if there would be two parts. */
+/* Keeps the zeros before or after the healed pages; all of them if there would be two parts. */
 static inline void hf_detail_region_heal_end_visit(struct hf_detail_regions *all, hf_region_t *r,
 						   void *data)
 {

@@ -66,15 +66,9 @@ static void watch_end(void)
 		(void)pthread_setspecific(at_end, &rounds);
 	}
 }
-#else
-static void watch_end(void)
-{
-}
-#endif
 
 /* ---- several copies of the library ---------------------------------------------------------- */
 
-#if defined(HF_ENV_HAS_COPIES)
 HF_DETAIL_PROCESS_STATE(checks, 1);
 
 struct validating {
@@ -121,6 +115,10 @@ static bool is_one_of_several(void)
 	return true;
 }
 #else
+static void watch_end(void)
+{
+}
+
 static bool is_one_of_several(void)
 {
 	return false;
