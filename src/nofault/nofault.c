@@ -35,7 +35,7 @@ static void set_limits(struct hf_detail_limits *limits, uint64_t repeat_from, ui
 }
 
 #if HF_ARCH_HAS_REP
-/* Of clear, and of copy: 1 = the default is the repeated instruction for all sizes (calibration). */
+/* Of clear, and of copy: 1 = calibration found the repeated instruction best for all sizes. */
 static hf_atomic32_t repeats[] = { HF_ATOMIC_INIT(0), HF_ATOMIC_INIT(0) };
 
 /* Of clear, and of copy: the vectors of the default, an enum hf_detail_vectors. */

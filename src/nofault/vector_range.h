@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vector_range - clear, fill or copy by a loop of wide accesses. A template: vector.h, which says how
- * a range is covered, and memory_vector.h include it for each operation and width, after
+ * vector_range - clear, fill or copy by a loop of wide accesses. A template: vector.h, which says
+ * how a range is covered, and memory_vector.h include it for each operation and width, after
  *
  *   what vector.h needs, W and VECTOR_NAME
- *   RANGE_NAME      clear, fill or copy: the functions are hf_detail_<RANGE_NAME>_more_<VECTOR_NAME>
- *                   and hf_detail_<RANGE_NAME>_to_<VECTOR_NAME>
+ *   RANGE_NAME      clear, fill or copy; vector.h says which functions
  * and to clear or fill
  *   RANGE_VALUE     the word of 8 bytes to store
  *   RANGE_PARAMETER, RANGE_SOURCE(offset)     nothing, or a further parameter, and its argument
  */
 
 /*
- * For memory_vector.h, too: accesses to a range of `len` bytes at `to`. RANGE_AT(offset, n) is where n
- * bytes at an offset are, and RANGE_GET the value to store there. `done` is the frontier.
+ * For memory_vector.h, too: accesses to a range of `len` bytes at `to`. RANGE_AT(offset, n) is
+ * where n bytes at an offset are, and RANGE_GET the value to store there. `done` is the frontier.
  */
 #ifndef RANGE_PUT
 #define RANGE_PUT(TYPE, STORE_OR, offset, value, label)                                            \

@@ -192,7 +192,7 @@ static void add_row(struct row *to, const struct row *from)
 		to->longest = from->longest;
 }
 
-/* Adds a row to the last one if both are of one lock, and of one site if @by_site; else appends it. */
+/* Adds a row to the last one if both are of one lock (@by_site: and site), else appends it. */
 static void append_row(struct row *rows, size_t *n, const struct row *row, bool by_site)
 {
 	struct row *last = *n ? &rows[*n - 1] : NULL;

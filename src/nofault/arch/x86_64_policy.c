@@ -22,21 +22,26 @@ static const struct {
 	struct hf_detail_policy policy;
 } processors[] = {
 	/* clang-format off */
-	{ "AuthenticAMD", 0x19, 0x00, 0x0f, { HF_DETAIL_VECTORS_AVX2, HF_DETAIL_VECTORS_AVX2, 16 * MIB, 16 * MIB,
-	  "Zen 3 (family 25 model 1): vectors win up to half of a core complex's cache" } },
-	{ "AuthenticAMD", 0x19, 0x10, 0x1f, { HF_DETAIL_VECTORS_AVX512, HF_DETAIL_VECTORS_AVX2, 16 * MIB, 32 * MIB,
-	  "Zen 4 (family 25 model 17): masks halve the time to compare or find up to 15 bytes; copies of "
-	  "512 B to 4 KiB by 64 bytes take up to 1.3 times those by 32; a repeated store takes half of the "
-	  "loop's time at 64 MiB" } },
-	{ "AuthenticAMD", 0x1a, 0x00, 0xff, { HF_DETAIL_VECTORS_AVX512, HF_DETAIL_VECTORS_MIXED, MIB, 64 * KIB,
-	  "Zen 5 (family 26 model 2): a repeated store takes half of the loop's time at 64 MiB and 5 times "
-	  "as long at 256 B; a repeated move wins above the size of the first cache; misaligned copies by "
-	  "64 bytes lose up to 384 B" } },
-	{ "GenuineIntel", 6, 143, 143, { HF_DETAIL_VECTORS_AVX512, HF_DETAIL_VECTORS_AVX512, MIB, MIB,
-	  "Sapphire Rapids: the core of family 6 model 207" } },
-	{ "GenuineIntel", 6, 207, 207, { HF_DETAIL_VECTORS_AVX512, HF_DETAIL_VECTORS_AVX512, MIB, MIB,
-	  "Emerald Rapids (family 6 model 207): from 192 B to 2 KiB its FSRS takes 1.4 to 4.4 times "
-	  "libc's time, vectors of 64 bytes 0.8 to 1.1" } },
+	{ "AuthenticAMD", 0x19, 0x00, 0x0f,
+	  { HF_DETAIL_VECTORS_AVX2, HF_DETAIL_VECTORS_AVX2, 16 * MIB, 16 * MIB,
+	    "Zen 3 (family 25 model 1): vectors win up to half of a core complex's cache" } },
+	{ "AuthenticAMD", 0x19, 0x10, 0x1f,
+	  { HF_DETAIL_VECTORS_AVX512, HF_DETAIL_VECTORS_AVX2, 16 * MIB, 32 * MIB,
+	    "Zen 4 (family 25 model 17): masks halve the time to compare or find up to 15 bytes; "
+	    "copies of 512 B to 4 KiB by 64 bytes take up to 1.3 times those by 32; a repeated "
+	    "store takes half of the loop's time at 64 MiB" } },
+	{ "AuthenticAMD", 0x1a, 0x00, 0xff,
+	  { HF_DETAIL_VECTORS_AVX512, HF_DETAIL_VECTORS_MIXED, MIB, 64 * KIB,
+	    "Zen 5 (family 26 model 2): a repeated store takes half of the loop's time at 64 MiB "
+	    "and 5 times as long at 256 B; a repeated move wins above the size of the first cache; "
+	    "misaligned copies by 64 bytes lose up to 384 B" } },
+	{ "GenuineIntel", 6, 143, 143,
+	  { HF_DETAIL_VECTORS_AVX512, HF_DETAIL_VECTORS_AVX512, MIB, MIB,
+	    "Sapphire Rapids: the core of family 6 model 207" } },
+	{ "GenuineIntel", 6, 207, 207,
+	  { HF_DETAIL_VECTORS_AVX512, HF_DETAIL_VECTORS_AVX512, MIB, MIB,
+	    "Emerald Rapids (family 6 model 207): from 192 B to 2 KiB its FSRS takes 1.4 to 4.4 "
+	    "times libc's time, vectors of 64 bytes 0.8 to 1.1" } },
 	/* clang-format on */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * x86_64_vector - the vectors for vector.h, memory_vector.h and search_vector.h. Included again for each
- * VECTOR_BYTES: 16 (SSE2), 32 (AVX2) and 64 (AVX-512F).
+ * x86_64_vector - the vectors for vector.h, memory_vector.h and search_vector.h. Included again for
+ * each VECTOR_BYTES: 16 (SSE2), 32 (AVX2) and 64 (AVX-512F).
  */
 #ifndef HALF
 typedef long long sse_t __attribute__((vector_size(16), may_alias, aligned(1)));
