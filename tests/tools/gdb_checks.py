@@ -102,8 +102,8 @@ check("holdfast waiters ADDRESS", command("holdfast waiters &ref_waited"),
       r"0x[0-9a-f]+ <ref_waited>: mutex, held, 1 waiter\n  %s +%s: [^\n]*\n" % (waiter(6), STATE))
 
 if stripped:
-    check("holdfast regions, stripped", command("holdfast regions"), "holdfast: the symbols of its regions.*")
-    check("holdfast reports, stripped", command("holdfast reports"), "holdfast: the symbols of its reports.*")
+    check("holdfast regions, stripped", command("holdfast regions"), "holdfast: no symbols of regions.*")
+    check("holdfast reports, stripped", command("holdfast reports"), "holdfast: no symbols of reports.*")
 else:
     said = command("holdfast regions")
     check("holdfast regions", said, r"(0x[^\n]*\n){3}")
