@@ -108,7 +108,7 @@ MUTANTS = [
      "	if (dentry->cookie + 1 == dir->next_cookie)\n		dir->next_cookie = dentry->cookie;",
      UNIT, "*Readdir.TheEntry*"),
     ("T9: a listing has no end", "table.c", "!dentry || dentry->cookie >= file->listing_end", "!dentry",
-     UNIT, "*Readdir.AnyChanges*"),
+     UNIT, "*ReaddirGivesEach*"),
     ("T9: a replaced name is listed twice", "dentry.c",
      "	tmpfs_tree_replace(&dir->tree, dentry->cookie, &dentry->block);",
      "	tmpfs_tree_remove(&dir->tree, old->cookie);\n	dentry->cookie = dir->next_cookie++;\n"
