@@ -27,8 +27,8 @@
  *   gave it: a cache's thousand entries have one class, so their order against the table's lock is one
  *   pair. (If the compiler unrolls a loop, its call of init is several places; give a name then.) A
  *   lock without init, a static one or one of C++, is a class of its own. The order of two locks of
- *   one class is watched by their addresses. At most HF_VALIDATE_CLASSED locks have a class at a time;
- *   some of the locks beyond that are watched by their addresses.
+ *   one class is watched by their addresses. Two locks may share an entry of the table of classes:
+ *   then the one that was initialised first is watched by its address, with any other lock.
  *
  * Behaviour
  *   lock, held by this thread      reported (recursion); granted, one deeper
@@ -81,7 +81,7 @@
 /* How many pairs of locks are watched at most. At least about three quarters of them always fit. */
 #define HF_VALIDATE_PAIRS 8192
 
-/* About how many locks have a class at a time. */
+/* The entries of the table of classes: at most so many locks have a class at a time. */
 #define HF_VALIDATE_CLASSED 16384
 
 HF_BEGIN_DECLS

@@ -216,7 +216,7 @@ static struct pair {
 	hf_atomic32_t reported;
 } pairs[HF_VALIDATE_PAIRS];
 
-/* The class of each lock, as a 32-bit hash. A lock without an entry forms its own class. */
+/* The class of each lock, as a 32-bit hash. */
 static hf_atomic64_t classes[HF_VALIDATE_CLASSED];
 
 /* How many locks have been at an address: a new lock must not inherit the pairs of an old one. */
@@ -228,6 +228,15 @@ static hf_atomic32_t unwatched_pairs;
 static uint32_t find_class(const void *lock)
 {
 	return number_of(classes, HF_VALIDATE_CLASSED, lock);
+}
+
+/* @lock has no class in the table. True = it may have had one: its entry is another lock's. */
+static bool may_have_lost_class(const void *lock)
+{
+	uint64_t bits = mix_address(lock),
+		 found = hf_atomic64_load_relaxed(&classes[bits % HF_VALIDATE_CLASSED]);
+
+	return found && found >> 32 != bits >> 32;
 }
 
 static void set_class(const void *lock, const void *key)
@@ -266,7 +275,12 @@ static struct pair *find_pair(uint64_t low, uint64_t high)
 static void note_order(const void *first, const void *second, const void *site)
 {
 	uint32_t class1 = find_class(first), class2 = find_class(second);
-	bool by_address = class1 == class2;
+	/*
+	 * A lock that has lost its class may be of the other one's: then a class and one of its own
+	 * locks would be a pair, which is in both orders where the class's locks are nested.
+	 */
+	bool by_address = class1 == class2 || (!class1 && may_have_lost_class(first)) ||
+			  (!class2 && may_have_lost_class(second));
 	uint64_t id1 = by_address || !class1 ? identity(first) : class1;
 	uint64_t id2 = by_address || !class2 ? identity(second) : class2;
 	bool up = id1 < id2;

@@ -249,6 +249,29 @@ TEST_F(OrderClass, TwoOfOne)
 }
 
 /*
+ * The table of classes has one entry for many locks. A lock that has lost its entry still has an order with the
+ * others of its class, by their addresses.
+ */
+TEST_IN_CHILD(OrderClass, EntriesAreShared, 0)
+{
+	static const char node[] = "a node", other_class[] = "another";
+	static hf_mutex_t others[8 * HF_VALIDATE_CLASSED];
+	last_report report;
+	hf_mutex_t nodes[3] = { HF_MUTEX_INIT, HF_MUTEX_INIT, HF_MUTEX_INIT };
+
+	hf_validate_set_class(&nodes[1], node);
+	for (hf_mutex_t &other : others)
+		hf_validate_set_class(&other, other_class);
+	hf_validate_set_class(&nodes[0], node);
+	hf_validate_set_class(&nodes[2], node);
+	nest(&nodes[0], &nodes[1]);
+	nest(&nodes[1], &nodes[2]);
+	EXPECT_EQ(report.total(), 0u);
+	nest(&nodes[1], &nodes[0]);
+	EXPECT_EQ(report.orders(), 1u);
+}
+
+/*
  * Locks with the same class name are of one class, whatever their kind and wherever they were
  * initialised; a NULL name and hf_validate_forget() remove the class.
  */
