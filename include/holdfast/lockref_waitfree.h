@@ -366,6 +366,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_get_not_dead(hf_lockref_waitfre
  * Check afterwards that it is still the object that was meant.
  *
  * Ordering: acquire on true
+ * Return:   false = dead, no reference was taken
  */
 HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_get_not_dead_acquire(hf_lockref_waitfree_t *l)
 {

@@ -115,6 +115,7 @@ HF_INLINE void hf_rcuref_init(hf_rcuref_t *r, uint32_t n)
 /**
  * hf_rcuref_init_release - the same for type-stable memory, where other threads may already call
  * get
+ * @n: 1 to HF_RCUREF_MAX; 0 = dead from the start
  *
  * Context:  the thread whose put was the last, or that made the object
  * Ordering: release: publishes what was written to the object
@@ -218,6 +219,7 @@ HF_INLINE HF_MUST_CHECK bool hf_rcuref_get(hf_rcuref_t *r)
  * Check afterwards that it is still the object that was meant.
  *
  * Ordering: acquire on true
+ * Return:   false = dead, no reference was taken
  */
 HF_INLINE HF_MUST_CHECK bool hf_rcuref_get_acquire(hf_rcuref_t *r)
 {
