@@ -80,7 +80,7 @@ def machines_table(archive: list[tuple[str, Results]]) -> str:
 def newest(archive: list[tuple[str, Results]]) -> int:
     """The machine in README and the charts: the one that was measured last."""
     dates = [machine(results, "date") for _, results in archive]
-    return dates.index(max(dates))
+    return max(range(len(dates)), key=lambda n: (dates[n], n))
 
 
 def pages(archive: list[tuple[str, Results]]) -> tuple[str, dict[str, dict]]:
