@@ -600,12 +600,16 @@ static void do_ioctl(fuse_req_t request, fuse_ino_t number, unsigned int command
  * Only this kernel changes files, so it need not check whether its cached pages are valid.
  * open(O_TRUNC) must arrive as a change of size, which can ask to clear setuid and setgid
  * (fuse_wire.c), so libfuse's atomic O_TRUNC is turned off.
+ *
+ * Without FUSE_CAP_ASYNC_DIO the kernel completes an asynchronous O_DIRECT write (io_submit) before
+ * it returns. With it, pages that a read caches while the write is under way would stay, with the
+ * old data: the kernel invalidates them only after a synchronous write.
  */
 static void do_init(void *data, struct fuse_conn_info *connection)
 {
 	(void)data;
 	connection->want &= ~(unsigned int)(FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_HANDLE_KILLPRIV |
-					    FUSE_CAP_ATOMIC_O_TRUNC);
+					    FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_ASYNC_DIO);
 	connection->want |= connection->capable & FUSE_CAP_EXPLICIT_INVAL_DATA;
 	if (connection->max_write > FRONT_MAX_WRITE)
 		connection->max_write = FRONT_MAX_WRITE;

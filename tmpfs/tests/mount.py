@@ -338,6 +338,51 @@ def mappings(args):
         expect(errno.ENOSPC, os.close, fd)
 
 
+def direct(args):
+    """Buffered reads see an asynchronous O_DIRECT write once it has completed, although other reads were filling the
+    page cache meanwhile. Right code passes at any speed; wrong code gets 400 writes to fail."""
+    setup, submit, events = (206, 209, 208) if os.uname().machine == "x86_64" else (0, 2, 4)
+    size, over = 128 << 10, threading.Event()
+    with Mount(args.server, "-o", "size=4m") as top, mmap.mmap(-1, size) as data:
+        path = os.path.join(top, "f")
+        fd = os.open(path, os.O_CREAT | os.O_RDWR | os.O_DIRECT)
+        os.pwrite(fd, data, 0)
+        cached = os.open(path, os.O_RDONLY)
+        context = ctypes.c_ulong()
+        try:
+            c("syscall", setup, 4, ctypes.byref(context))
+        except OSError as error:
+            raise Skip("no asynchronous I/O: %s" % error) from error
+        # struct iocb: data, key and flags, opcode (IOCB_CMD_PWRITE = 1), priority, fd, buffer, size, offset, ...
+        block = struct.pack("QIIHhIQQqQII", 0, 0, 0, 1, 0, fd, ctypes.addressof(ctypes.c_char.from_buffer(data)),
+                            size, 0, 0, 0, 0)
+        block = ctypes.create_string_buffer(block, 64)
+        blocks, event = (ctypes.c_void_p * 1)(ctypes.addressof(block)), (ctypes.c_int64 * 4)()
+
+        def read():
+            while not over.is_set():
+                os.pread(cached, size, 0)
+
+        readers = [threading.Thread(target=read) for _ in range(2)]
+        for reader in readers:
+            reader.start()
+        try:
+            for i in range(400):
+                wanted = bytes([i % 251]) * size
+                data[:] = wanted
+                c("syscall", submit, context, ctypes.c_long(1), blocks)
+                c("syscall", events, context, ctypes.c_long(1), ctypes.c_long(1), event, None)
+                assert event[2] == size, event[2]
+                assert os.pread(cached, size, 0) == wanted, "stale after write %d" % i
+        finally:
+            over.set()
+            for reader in readers:
+                reader.join()
+            os.close(cached)
+            os.close(fd)
+            del block, blocks
+
+
 REQUESTS = [
     # (what, the maximum of requests per call, on average, call)
     ("stat, 4 deep", 0.2, lambda top, i: os.stat(top + "/a/b/c/f")),
@@ -925,7 +970,7 @@ def random_operations(args):
 
 CASES = [(case.__name__, case) for case in (
     arguments, mountpoints, sizes, other_sizes, by_the_system, open_files, requests, listings, memory,
-    short_of_memory, every_allocation, nameless, links, mappings, unchecked, terminated,
+    short_of_memory, every_allocation, nameless, links, mappings, direct, unchecked, terminated,
     daemon, files, random_operations)]
 CASES += [(name, program(words, wanted, commands)) for name, words, wanted, commands in PROGRAMS]
 

@@ -187,6 +187,8 @@ MUTANTS = [
      "	const void *body = header + 1;\n	void *extra = __builtin_malloc(9);\n\n"
      "	__builtin_free(extra);\n	if (!extra)\n		return header->opcode == FUSE_FORGET;\n"
      "	switch (header->opcode) {", MOUNT, "every_allocation"),
+    ("mount: a read caches what an asynchronous direct write replaces", "fuse.c", " | FUSE_CAP_ASYNC_DIO", "",
+     MOUNT, "direct"),
     ("mount: a remount does not change the limits", "fuse.c", "hf_tmpfs_resize(fs, limits.size, limits.inodes)", "0",
      MOUNT, "by_the_system"),
 ]
