@@ -10,9 +10,8 @@
                 without being held; it accepts correct programs, and our own code
   refused       incorrect uses of hf::intrusive_ptr, its base classes and guards do not compile, and correct ones do
   together      all in one unit: every function emitted, every initialiser, guard and class used
-  variant       the same with -DHF_VALIDATE=1, -DHF_ARCH_GENERIC, -DHF_ATOMIC_WHOLE=1 or a port's lock; with
-                ThreadSanitizer, no atomic instruction is hidden from it
-  whole         a program in which every access has one size (whole.c) runs, with each lock half
+  variant       the same with -DHF_VALIDATE=1, -DHF_ARCH_GENERIC or a port's lock; with ThreadSanitizer, no atomic
+                instruction is hidden from it
   freestanding  only the compiler's own headers can be reached, and only symbols that a port supplies are
                 undefined
   text          only arch/ names processors, only env/ environments, only atomic.h atomics; names have the
@@ -524,19 +523,6 @@ def seen_by_tsan(tree, compiler, std):
         raise Failed("atomic instructions hidden from ThreadSanitizer in: " + ", ".join(sorted(hidden)))
 
 
-def run_whole(tree, compiler, *more):
-    """Build and run whole.c with src/; each access to a part of a word is then a cmpxchg of the whole word."""
-    source = os.path.dirname(os.path.dirname(HERE))
-    files = own_sources(source, "none" if "-DHF_ARCH_GENERIC" in more else compiler.cpu)
-    lab = os.path.join(source, "lab")
-    files.append(os.path.join(lab, "variants", "spinlock", "user_nodes.c"))
-    words = compiler(tree, "gnu11", "-O2", "-pthread", "-DHF_ATOMIC_WHOLE=1", "-I", lab, *more)
-    made = os.path.join(tree.build, "whole_%08x" % zlib.crc32(" ".join(words).encode()))
-    os.makedirs(tree.build, exist_ok=True)
-    command(*words, os.path.join(HERE, "whole.c"), *files, "-o", made)
-    command(made)
-
-
 def parsed(tree, compiler, std, *more):
     command(*compiler(tree, std, "-fsyntax-only", *more), tree.unit_together(suffix_of(std)))
 
@@ -846,17 +832,6 @@ MUTANTS = [
     ("a builtin outside atomic.h", "spinlock_ticket.h",
      append("HF_INLINE int hf_bad(int *p)\n{\n\treturn __atomic_load_n(p, 0);\n}\n"),
      lambda t: places(t, *PLACES[2]), "__atomic_load_n"),
-    ("a builtin among the accesses of one size", "internal/atomic_partial_whole.h",
-     append("HF_INLINE int hf_bad(int *p)\n{\n\treturn __atomic_load_n(p, 0);\n}\n"),
-     lambda t: places(t, *PLACES[2]), "__atomic_load_n"),
-    ("a store to a part changes the rest", "internal/atomic_partial_whole.h",
-     replace("while (!hf_detail_whole_cmpxchg(p, &word, (word & ~mask) | value, order))",
-             "while (!hf_detail_whole_cmpxchg(p, &word, value, order))"),
-     lambda t: run_whole(t, GCC), "not so"),
-    ("an addition carries into the other half", "internal/atomic_partial_whole.h",
-     replace("hf_detail_part_cmpxchg(hf_detail_whole(p), HF_DETAIL_LOW32, &found, value, order);",
-             "hf_detail_part_cmpxchg(hf_detail_whole(p), ~0ull, &found, value, order);"),
-     lambda t: run_whole(t, GCC), "not so"),
     ("assembly outside arch", "spinlock_ticket.h",
      append('HF_INLINE void hf_bad(void)\n{\n\t__asm__ volatile("");\n}\n'),
      lambda t: places(t, *PLACES[3]), "__asm__"),
@@ -948,14 +923,11 @@ def checks(tree):
                 add("alone %s %s" % (name, std), alone, compiler, std)
             for level in levels:
                 add("together %s %s %s" % (name, std, level), together, compiler, std, level)
-        for more in ("-DHF_VALIDATE=1", "-DHF_ARCH_GENERIC", "-DHF_ATOMIC_WHOLE=1"):
+        for more in ("-DHF_VALIDATE=1", "-DHF_ARCH_GENERIC"):
             add("variant %s %s" % (name, more), together, compiler, "gnu11" if compiler is GCC else "c++17", "-O2", more)
         for std in ("gnu11", "c++17"):
             add("variant %s %s a port's lock in a lockref" % (name, std), parsed, compiler, std, port_lock)
         add("variant %s gnu11 -fsanitize=thread" % name, seen_by_tsan, compiler, "gnu11")
-        for what, more in (("", []), (" a port's lock in a lockref", [port_lock])):
-            add("whole %s%s" % (name, what), run_whole, compiler, *more)
-            add("whole %s%s -DHF_ARCH_GENERIC" % (name, what), run_whole, compiler, *more, "-DHF_ARCH_GENERIC")
     for compiler in (LLSC, LSE):
         add("alone %s gnu11" % NAMES[compiler], alone, compiler, "gnu11")
         for std in ("gnu11", "c++17"):

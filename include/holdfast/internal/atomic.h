@@ -13,8 +13,6 @@
  * Replace it
  *   -DHF_ATOMIC_HEADER='"other.h"'           the accesses to whole words: this file's
  *   -DHF_ATOMIC_PARTIAL_HEADER='"other.h"'   the accesses to bytes and halves: atomic_partial.h's
- *   -DHF_ATOMIC_WHOLE=1                      neither is replaced, but every access to shared memory
- *                                            has 64 bits: see atomic_partial_whole.h
  *   docs/design/0002-shared-memory.md lists what a replacement must offer.
  *
  * State
@@ -37,11 +35,6 @@
  * Errors    none
  */
 
-/* 1 for a checker that supports accesses of one size only. */
-#ifndef HF_ATOMIC_WHOLE
-#define HF_ATOMIC_WHOLE 0
-#endif
-
 #if defined(HF_ATOMIC_HEADER)
 #include HF_ATOMIC_HEADER
 #else
@@ -49,7 +42,7 @@
 #include "arch.h"
 
 /* 1 where hf_atomic32_t is larger than 4 bytes. */
-#define HF_ATOMIC_IS_MODEL HF_ATOMIC_WHOLE
+#define HF_ATOMIC_IS_MODEL 0
 
 typedef uint32_t HF_MAY_ALIAS hf_detail_u32;
 typedef uint64_t HF_MAY_ALIAS hf_detail_u64;
@@ -181,8 +174,6 @@ HF_INLINE void hf_atomic_fence_seq_cst_at_rmw(void)
 #endif
 }
 
-#if !HF_ATOMIC_WHOLE
-
 /* 32 bits that threads share. */
 typedef struct hf_atomic32 {
 	hf_detail_u32 value;
@@ -312,7 +303,6 @@ HF_INLINE void hf_atomic32_prefetch_store(const hf_atomic32_t *p)
 	hf_arch_prefetch_store(p);
 }
 
-#endif /* !HF_ATOMIC_WHOLE */
 #endif /* HF_ATOMIC_HEADER */
 
 #ifdef __cplusplus
@@ -326,8 +316,6 @@ HF_INLINE void hf_atomic32_prefetch_store(const hf_atomic32_t *p)
 
 #if defined(HF_ATOMIC_PARTIAL_HEADER)
 #include HF_ATOMIC_PARTIAL_HEADER
-#elif HF_ATOMIC_WHOLE
-#include "atomic_partial_whole.h"
 #else
 #include "atomic_partial.h"
 #endif

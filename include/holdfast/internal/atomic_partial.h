@@ -8,7 +8,7 @@
  * Use when / not when
  *   Only atomic.h includes it. A queued lock releases its locked byte, a lockref's lock is half of
  *   its word: accesses of different sizes to the same memory, which C11 does not have and most
- *   model checkers do not take. For these there is atomic_partial_whole.h, or a file of your own:
+ *   model checkers do not take. For these, replace this file:
  *   -DHF_ATOMIC_PARTIAL_HEADER='"other.h"'.
  *
  * State
@@ -27,8 +27,6 @@
  * Ordering  is in the name, as in atomic.h.
  */
 #include "atomic.h"
-
-#if !HF_ATOMIC_WHOLE
 
 typedef uint16_t HF_MAY_ALIAS hf_detail_u16;
 typedef uint8_t HF_MAY_ALIAS hf_detail_u8;
@@ -119,5 +117,4 @@ HF_INLINE void hf_atomic64_store_high32_relaxed(hf_atomic64_t *p, uint32_t value
 			 __ATOMIC_RELAXED);
 }
 
-#endif /* !HF_ATOMIC_WHOLE */
 #endif
