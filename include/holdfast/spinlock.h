@@ -73,6 +73,7 @@
 #include "validate.h"
 #include "internal/atomic.h"
 #include "internal/guard.h"
+#include "internal/profile.h"
 #include "internal/wait.h"
 #if !HF_ENV_HAS_PARK
 #include "internal/spinlock_queued.h"

@@ -82,7 +82,7 @@ bool hf_detail_cpu_hide(const char *list)
 }
 
 #if HF_ENV_HAS_VARIABLES
-/* This reference also links linux_user_cpu.c, with its constructor, into static programs. */
+/* This reference also links env/linux_user.c, with its constructor, into static programs. */
 static void (*const hides)(void) __attribute__((used)) = hf_detail_env_hide_features;
 #endif
 

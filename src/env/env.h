@@ -30,6 +30,9 @@ void hf_detail_env_abort(void);
 /* Linux user space: prints a warning about an environment variable; @what ends the line. */
 void hf_detail_env_warn(const char *variable, const char *value, const char *what);
 
+/* Linux user space: an environment variable; NULL if it is not set, or in a setuid program. */
+const char *hf_detail_env_variable(const char *name);
+
 /* Linux user space: hides the features that HOLDFAST_CPU_WITHOUT names, at the first call. */
 void hf_detail_env_hide_features(void);
 

@@ -29,6 +29,8 @@
  *
  * Source    docs/guide/tools.md has a line of bpftrace for each; docs/design/0031-tools.md
  */
+#include "holdfast/internal/profile.h"
+
 #if defined(HF_PROBES) && HF_PROBES
 #include <sys/sdt.h>
 #if defined(__clang__)

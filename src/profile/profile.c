@@ -19,7 +19,6 @@
  *       as dropped.
  *   P3  The last copy prints: at exit, or when the only plug-in that has a copy is unloaded.
  */
-#define _GNU_SOURCE /* secure_getenv */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -30,6 +29,7 @@
 #include <unistd.h>
 
 #include "holdfast/internal/atomic.h"
+#include "holdfast/internal/profile.h"
 #include "holdfast/report.h"
 
 #include "../env/env.h"
@@ -366,8 +366,7 @@ static void print_profile(void)
 
 __attribute__((constructor(101))) static void start_profile(void)
 {
-	/* Secure: a setuid program must not write a file that its user names. */
-	const char *value = secure_getenv("HOLDFAST_PROFILE");
+	const char *value = hf_detail_env_variable("HOLDFAST_PROFILE");
 
 	if (!value || !*value || strcmp(value, "0") == 0)
 		return;

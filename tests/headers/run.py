@@ -69,9 +69,9 @@ PLACES = [
      ("internal/arch.h", "internal/arch_nofault.h", "internal/arch/")),
     ("macro of an environment",
      r"__linux(__)?|__KERNEL__|__STDC_HOSTED__|__unix(__)?|__APPLE__|__FreeBSD__|_WIN32|__ZEPHYR__|"
-     r"__GLIBC__|__BIONIC__|_GNU_SOURCE|_POSIX_C_SOURCE", ("internal/env.h", "internal/env/", "src/env/", "src/cpu/linux_user", "src/nofault/choose.c", "src/nofault/safe.c",
-      "src/nofault/signals.c", "src/parking/linux_user", "src/process/", "src/profile/", "src/region/",
-      "src/report/linux_user")),
+     r"__GLIBC__|__BIONIC__", ("internal/env.h", "internal/env/", "src/env/")),
+    # These three folders exist in Linux user space only: faults are its signals, objects its loader's, pages its mmap's.
+    ("feature-test macro", r"_GNU_SOURCE|_POSIX_C_SOURCE", ("src/env/", "src/nofault/", "src/process/", "src/region/")),
     ("atomic builtin", r"__(atomic|sync)_\w+|__ATOMIC_\w+|_Atomic|atomic_(load|store)\w*",
      ("internal/atomic.h", "internal/atomic_partial.h", "internal/arch/")),
     # src/process/process.h emits an ELF note.
@@ -831,10 +831,10 @@ MUTANTS = [
      lambda t: places(t, *PLACES[1]), "__linux__"),
     ("a builtin outside atomic.h", "spinlock_ticket.h",
      append("HF_INLINE int hf_bad(int *p)\n{\n\treturn __atomic_load_n(p, 0);\n}\n"),
-     lambda t: places(t, *PLACES[2]), "__atomic_load_n"),
+     lambda t: places(t, *PLACES[3]), "__atomic_load_n"),
     ("assembly outside arch", "spinlock_ticket.h",
      append('HF_INLINE void hf_bad(void)\n{\n\t__asm__ volatile("");\n}\n'),
-     lambda t: places(t, *PLACES[3]), "__asm__"),
+     lambda t: places(t, *PLACES[4]), "__asm__"),
     ("an atomic hidden from ThreadSanitizer", "internal/atomic.h",
      append('HF_INLINE void hf_bad(uint32_t *p)\n{\n\t__asm__ volatile("%s" : "+m"(*p));\n}\n'
             % {"x86_64": "lock incl %0", "aarch64": "ldxr w9, %0"}.get(HOST, "")),

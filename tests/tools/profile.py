@@ -9,13 +9,14 @@ The program (profile.c) forces contention and prints the expected profile; this 
 import collections
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from checks import Checks, Failed, arguments  # noqa: E402
+from checks import Checks, Failed, Skip, arguments  # noqa: E402
 
 ROW = re.compile(r"^holdfast: +(\d+)\.(\d{3}) +(\d+) +(?:(\d+)\.(\d{3}))? +(.*)$")
 HEAD = re.compile(r"^holdfast: profile of process (\d+) \(([^)]*)\)(: no lock was waited for)?$")
@@ -219,6 +220,25 @@ class Cases:
             _, said = run(self.program, "nothing", value=bad)
             check(said == "holdfast: HOLDFAST_PROFILE=%s is too long\n" % bad, said)
 
+    def setuid(self):
+        """A setuid program ignores every variable of the library: a bad value of each is not even mentioned."""
+        if os.getuid() != 0 or len(self.program) > 1:
+            raise Skip("needs root, and a program that runs without an emulator")
+        variables = {"HOLDFAST_PROFILE": "1", "HOLDFAST_REPORT": "bad", "HOLDFAST_CPU_WITHOUT": "bad"}
+        with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o755)
+            program = shutil.copy(self.program[0], folder)
+            for secure in (False, True):
+                if secure:
+                    os.chown(program, 65534, 65534)
+                    os.chmod(program, 0o4755)
+                done = subprocess.run([program, "nothing"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                      check=False, timeout=600, env={**os.environ, **variables})
+                check(done.returncode == 0, "exit status", done.returncode, done.stderr)
+                if secure and done.stderr and os.statvfs(folder).f_flag & os.ST_NOSUID:
+                    raise Skip("%s ignores setuid bits" % folder)
+                check(done.stderr.count("holdfast:") == (0 if secure else 3), "setuid" if secure else "plain", done.stderr)
+
     def copies(self):
         """All copies of the library in a process share one profile, which is printed once."""
         profile, expected = self.one("copies", *self.plugins)
@@ -233,7 +253,7 @@ class Cases:
 
 def main():
     cases, checks = Cases(arguments(__doc__, "program", "host", "plugins")), Checks()
-    for name in ("counts", "full", "sites", "fork", "running", "nothing", "off", "file", "copies", "unloaded"):
+    for name in ("counts", "full", "sites", "fork", "running", "nothing", "off", "file", "setuid", "copies", "unloaded"):
         checks.attempt(name, getattr(cases, name))
     return checks.end()
 

@@ -24,8 +24,7 @@
  *   lockref      HF_LOCKREF_LOCK_HEADER, if lockrefs hold another 4-byte lock: a header with the
  *                type hf_env_lockref_lock_t and the functions hf_env_lockref_lock, _trylock,
  *                _unlock and _is_locked (lockref.h has the requirements)
- *   profile      HF_ENV_HAS_PROFILE, and if it is 1 hf_detail_profile_begin, hf_detail_profile_end,
- *                by which the slow paths of locks time their waits
+ *   profile      HF_ENV_HAS_PROFILE 1: the slow paths of locks time their waits (profile.h)
  *   faults       HF_ENV_SITE, HF_ENV_TOUCH and HF_ENV_HAS_CLEAR, if the environment recovers faults
  *                itself (nofault/site.h, nofault.h); HF_ENV_FAULTS_HEADER, if another header has
  *                these. HF_ENV_HAS_REGION: 1 where mappings lose pages and can be replaced; then
@@ -56,8 +55,6 @@
 #endif
 #ifndef HF_ENV_HAS_PROFILE
 #define HF_ENV_HAS_PROFILE 0
-#define hf_detail_profile_begin() ((uint64_t)0)
-#define hf_detail_profile_end(start, kind, lock, site) ((void)(start))
 #endif
 
 #endif

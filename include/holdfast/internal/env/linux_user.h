@@ -71,7 +71,7 @@ HF_INLINE void hf_env_preempt_enable(void)
 /* Mappings lose pages, and can be replaced: region.h. */
 #define HF_ENV_HAS_REGION 1
 
-/* A report names the object of a call site: src/report/linux_user_report.c. */
+/* A report names the object of a call site: src/env/linux_user_report.c. */
 #define HF_ENV_HAS_PLACES 1
 
 /* Several copies of the library may be in one process: src/process/process.h. */
@@ -239,46 +239,7 @@ uint32_t hf_env_processor(void);
 
 HF_END_DECLS
 
-/* ---- The contention profile: HOLDFAST_PROFILE=1 ------------------------------------------- */
-
+/* Slow paths are timed: profile.h. */
 #define HF_ENV_HAS_PROFILE 1
-
-/* What a thread waits for. */
-enum hf_detail_profile_kind {
-	HF_DETAIL_PROFILE_MUTEX,
-	HF_DETAIL_PROFILE_MUTEX_SHARED,
-	HF_DETAIL_PROFILE_SPINLOCK,
-	HF_DETAIL_PROFILE_COND,
-	HF_DETAIL_PROFILE_COND_SHARED,
-};
-
-HF_BEGIN_DECLS
-
-/* Is profiling on? Changed before main() only, or before a plug-in's first function. */
-extern uint32_t hf_detail_profile_on HF_API_EACH;
-
-/*
- * Adds a wait for `lock`, since `start`, in the call at `site` (NULL: the call of this function) to
- * the profile. Async-signal-safe; allocates nothing, takes no lock.
- */
-void hf_detail_profile_add(uint64_t start, enum hf_detail_profile_kind kind,
-			   const volatile void *lock, const void *site) HF_API
-	__attribute__((cold, __noinline__));
-
-HF_END_DECLS
-
-/* Start timing a slow path. Returns the start time, or 0 if profiling is off: then it costs one load. */
-HF_INLINE uint64_t hf_detail_profile_begin(void)
-{
-	return HF_UNLIKELY(hf_detail_profile_on) ? hf_env_deadline(0) : 0;
-}
-
-/* End timing a slow path. */
-HF_INLINE void hf_detail_profile_end(uint64_t start, enum hf_detail_profile_kind kind,
-				     const volatile void *lock, const void *site)
-{
-	if (HF_UNLIKELY(start))
-		hf_detail_profile_add(start, kind, lock, site);
-}
 
 #endif

@@ -10,9 +10,9 @@
 
 #include "holdfast/report.h"
 
-#include "../env/env.h"
 #include "../process/process.h"
-#include "report.h"
+#include "../report/report.h"
+#include "env.h"
 
 void hf_detail_env_print(const char *line, size_t len)
 {
@@ -42,7 +42,7 @@ HF_DETAIL_PROCESS_STATE(report, 1);
 __attribute__((constructor(101))) static void read_report_mode(void)
 {
 	static const char *const names[] = { "warn", "abort", "count", "quiet" };
-	const char *value = getenv("HOLDFAST_REPORT");
+	const char *value = hf_detail_env_variable("HOLDFAST_REPORT");
 	struct hf_detail_report_state *state =
 		hf_detail_process_share(report, sizeof(*state), HF_DETAIL_PROCESS_KEEP);
 

@@ -1,16 +1,149 @@
 /* SPDX-License-Identifier: MIT */
-/* linux_user_parking - futexes, membarrier, signals, deadlines. */
-#define _GNU_SOURCE /* sched_getcpu */
+/*
+ * linux_user - what the library asks of Linux user space: variables, the clock, processors and their
+ * features, futexes, membarrier, signals, memory.
+ */
+#define _GNU_SOURCE /* sched_getcpu, secure_getenv */
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "holdfast/internal/arch.h"
 #include "holdfast/internal/atomic.h"
 
-#include "../env/env.h"
+#include "../cpu/cpu.h"
+#include "env.h"
+
+const char *hf_detail_env_variable(const char *name)
+{
+	return secure_getenv(name);
+}
+
+/* ---- the clock, processors ---------------------------------------------------------------- */
+
+uint64_t hf_detail_env_now(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t hf_env_deadline(uint64_t nanoseconds)
+{
+	uint64_t now = hf_detail_env_now();
+
+	return nanoseconds < HF_ENV_FOREVER - now ? now + nanoseconds : HF_ENV_FOREVER;
+}
+
+uint32_t hf_detail_spin_rate = 65536 / HF_ARCH_HINT_NS;
+uint32_t hf_detail_processors = 1;
+
+/* Takes a few microseconds. Uses the shortest of several batches: an interrupt lengthens one. */
+static void find_rate(void)
+{
+	enum { BATCHES = 4, HINTS = 64, LEAST = 65536 / 256, MOST = 65536 * 4 };
+	uint64_t least = UINT64_MAX, rate;
+
+	for (int batch = 0; batch < BATCHES; batch++) {
+		uint64_t start = hf_detail_env_now(), took;
+
+		for (int i = 0; i < HINTS; i++)
+			hf_arch_relax();
+		took = hf_detail_env_now() - start;
+		if (took < least)
+			least = took;
+	}
+	rate = HINTS * (uint64_t)65536 / (least ? least : 1);
+	hf_detail_spin_rate = (uint32_t)(rate < LEAST ? LEAST : rate > MOST ? MOST : rate);
+}
+
+/*
+ * Counts the processors in the affinity mask, which a container or taskset may limit. Uses the
+ * system call, because libc's mask has room for 1,024 only.
+ */
+static void count_processors(void)
+{
+	enum { WORDS = 256 };
+	unsigned long set[WORDS];
+	long bytes = syscall(SYS_sched_getaffinity, 0, sizeof(set), set);
+	uint32_t n = 0;
+
+	for (long i = 0; i < bytes / (long)sizeof(set[0]); i++)
+		n += (uint32_t)__builtin_popcountl(set[i]);
+	if (n)
+		hf_detail_processors = n;
+}
+
+uint32_t hf_env_processor(void)
+{
+	int processor = sched_getcpu();
+
+	return processor > 0 ? (uint32_t)processor : 0;
+}
+
+void hf_env_yield(void)
+{
+	(void)sched_yield();
+}
+
+void hf_detail_env_hide_features(void)
+{
+	static const char variable[] = "HOLDFAST_CPU_WITHOUT";
+	static bool done;
+	const char *value = hf_detail_env_variable(variable);
+
+	if (value && !done && !hf_detail_cpu_hide(value))
+		hf_detail_env_warn(
+			variable, value,
+			": not all of these are known; see holdfast/internal/cpu_feature.h\n");
+	done = true;
+}
+
+__attribute__((constructor(101))) static void start_env(void)
+{
+	find_rate();
+	count_processors();
+	hf_detail_env_hide_features();
+}
+
+uint64_t hf_detail_env_cache_bytes(void)
+{
+#ifdef _SC_LEVEL4_CACHE_SIZE /* glibc has it, musl doesn't */
+	static const int levels[] = { _SC_LEVEL4_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE,
+				      _SC_LEVEL2_CACHE_SIZE };
+
+	for (unsigned int i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
+		long bytes = sysconf(levels[i]);
+
+		if (bytes > 0)
+			return (uint64_t)bytes;
+	}
+#endif
+	return 0;
+}
+
+/* ---- memory ------------------------------------------------------------------------------- */
+
+void *hf_detail_env_memory_get(size_t len)
+{
+	void *memory = mmap(NULL, len, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+void hf_detail_env_memory_put(void *memory, size_t len)
+{
+	(void)munmap(memory, len);
+}
+
+/* ---- parking ------------------------------------------------------------------------------ */
 
 /* Newer 32-bit processors have only the system call with a 64-bit time. */
 #if !defined(SYS_futex) && defined(SYS_futex_time64)
@@ -74,25 +207,6 @@ void hf_env_requeue(const struct hf_atomic32 *word, uint32_t expected, const str
 		    to, expected) < 0)
 		(void)hf_env_unpark(word, UINT32_MAX, scope);
 	errno = kept;
-}
-
-uint64_t hf_env_deadline(uint64_t nanoseconds)
-{
-	uint64_t now = hf_detail_env_now();
-
-	return nanoseconds < HF_ENV_FOREVER - now ? now + nanoseconds : HF_ENV_FOREVER;
-}
-
-uint32_t hf_env_processor(void)
-{
-	int processor = sched_getcpu();
-
-	return processor > 0 ? (uint32_t)processor : 0;
-}
-
-void hf_env_yield(void)
-{
-	(void)sched_yield();
 }
 
 /* From <linux/membarrier.h>, which old systems lack. */
