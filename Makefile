@@ -135,9 +135,10 @@ format: ## format all C and C++ with clang-format
 	@scripts/bootstrap.sh format
 	clang-format -i $(SOURCES)
 
-format-check: ## fail if `make format` would change anything
+format-check: ## fail if `make format` would change anything, or a comment has a torn line
 	@scripts/bootstrap.sh format $@
 	@clang-format --dry-run -Werror $(SOURCES)
+	@$(PYTHON3) -B scripts/comments.py $(SOURCES)
 
 clean: ## remove build/
 	rm -rf build

@@ -13,6 +13,7 @@ ROOT = os.path.dirname(HERE)
 sys.path[:0] = [HERE, os.path.join(ROOT, "scripts")]
 
 import check  # noqa: E402
+import comments  # noqa: E402
 import mutation  # noqa: E402
 from checks import read, write  # noqa: E402
 import test as stages  # noqa: E402 (scripts/test.py)
@@ -275,6 +276,24 @@ class ExpectCaught(unittest.TestCase):
                                os.path.join(HERE, "no-such-program")],
                               stderr=subprocess.DEVNULL, check=False)
         self.assertNotEqual(done.returncode, 0)
+
+
+class Comments(unittest.TestCase):
+    LONG = " * A line that a formatter has cut because it was too long for the page, so that it leaves"
+
+    def torn(self, *lines):
+        with tempfile.TemporaryDirectory() as folder:
+            path = write(os.path.join(folder, "a.h"), "\n".join(["/*", *lines, " */", ""]))
+            return comments.main([path])
+
+    def test_torn(self):
+        for rest in ((" * a word", " * alone, and goes on."), (" *     one", " * more line follows here.")):
+            self.assertEqual(self.torn(self.LONG, *rest), 1, rest)
+
+    def test_whole(self):
+        for rest in ((" * a word.", " * and so on"), (" *     one", " *   item      what it does"), (" * alone",),
+                     (" *", " * one", " * two"), (" *       one", " *   W1  another item")):
+            self.assertEqual(self.torn(self.LONG, *rest), 0, rest)
 
 
 if __name__ == "__main__":

@@ -10,8 +10,7 @@
  *   an object one allocation, and a plain pointer can be turned into an owning one. Not for objects
  *   with one owner: std::unique_ptr. Not where weak references are needed: std::shared_ptr. Not for
  *   cycles: they are never freed. Two threads may own one object, but not use one intrusive_ptr at
- *           once unless
- *   both only read it, as with all of the standard library's pointers.
+ *   once unless both only read it, as with all of the standard library's pointers.
  *
  * Operations
  *   hf::refcounted<T>                   base class of T: a refcount that begins with one reference

@@ -21,8 +21,7 @@
  *
  *                        hf_lockref_t                     hf_lockref_waitfree_t
  *     lock               holds the count still            the count may change, but nobody else
- *                        kills
- *                                                         or revives the object
+ *                                                         kills or revives the object
  *     put_or_lock false  nothing was dropped              the reference is dropped: none was left
  *                                                         just before the lock was taken
  *     mark_dead          always succeeds                  takes the number of references given up;
@@ -30,8 +29,7 @@
  *     memory             may be freed by the thread that  stays a lockref while a put may be in
  *                        killed it, after the unlock      progress (the contract of put)
  *     get_not_zero,      exist                            do not exist: an add is unconditional,
- *                        and a
- *       set_count                                         store would undo the adds of other
+ *       set_count                                         and a store would undo the adds of other
  *                                                         threads
  *
  * Operations

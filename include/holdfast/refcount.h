@@ -175,8 +175,7 @@ HF_COLD void hf_detail_refcount_saturate(hf_refcount_t *r, int32_t old, enum hf_
 /*
  * The same after an operation of one reference whose old value was not kept. The present value will
  * do: other threads have changed it only a little, within its zone, or have repaired it already,
- *     and
- * then the first of them saw the old value.
+ * and then the first of them saw the old value.
  */
 HF_COLD void hf_detail_refcount_saturate_one(hf_refcount_t *r, enum hf_report_kind kind)
 {

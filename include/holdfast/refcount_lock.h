@@ -85,8 +85,7 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_and_lock_irqsave(hf_refcount_t *r, 
  * Context:  the caller does not hold the mutex
  * Ordering: release; on true also acquire
  * Errors:   as hf_refcount_dec_and_test(); if pthread_mutex_lock() fails (the caller holds the
- * mutex,
- *           which is an error-checking one) the reference is kept, and the result is false
+ *           mutex, which is an error-checking one) the reference is kept, and the result is false
  * Return:   true = the count is 0 and the mutex is held; false = not the last, mutex not held
  */
 HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_and_mutex_lock(hf_refcount_t *r,

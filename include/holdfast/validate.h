@@ -42,8 +42,7 @@
  *                                  lock stays locked. In Linux user space; not at the process's end
  *   more than HF_VALIDATE_HELD     the locks beyond that are not watched, and never reported
  *   more pairs than there is       counted (hf_validate_unwatched_pairs()), mentioned once in a
- *                                  line of
- *     room for                     output, and their order is not watched
+ *     room for                     line of output, and their order is not watched
  *
  *   The order is that of lock and lock_timeout. A trylock does not wait, so it may come in any order;
  *   what is locked while its lock is held counts. Cycles of three locks are not detected. A third

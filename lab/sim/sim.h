@@ -21,8 +21,7 @@ void hf_sim_store(volatile void *p, unsigned int size, uint64_t value, int relea
 
 /*
  * Returns the old value. @release: waits for the stores before it. CMPXCHG: stores @b if the value
- * is
- * @a, and sets *ok. ADD, SWAP: adds or stores @a; @ok may be NULL.
+ * is @a, and sets *ok. ADD, SWAP: adds or stores @a; @ok may be NULL.
  */
 uint64_t hf_sim_rmw(volatile void *p, unsigned int size, enum hf_sim_rmw kind, bool release,
 		    uint64_t a, uint64_t b, bool *ok);

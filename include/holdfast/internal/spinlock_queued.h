@@ -7,11 +7,9 @@
  *
  * spinlock.h's lock where holders keep their processor. It is one word, only its first waiter
  * causes cache traffic, and it bounds how often, and how long, the next waiter is passed over. It
- * does not
- * park: while its next waiter is descheduled the lock stalls, so user space has another lock. With
- *       some
- * 24 processors and more that all want it and do other work in between, an MCS lock is up to three
- * times as fast (simulated: docs/design/0026; lab/variants/spinlock/mcs.h).
+ * does not park: while its next waiter is descheduled the lock stalls, so user space has another
+ * lock. With some 24 processors and more that all want it and do other work in between, an MCS lock
+ * is up to three times as fast (simulated: docs/design/0026; lab/variants/spinlock/mcs.h).
  *
  * Needs hf_env_node_get(), hf_env_node_put() and hf_env_node() (node.h). A thread needs one node
  * for a lock operation in progress, however many locks it holds; without one it waits outside the
