@@ -325,7 +325,7 @@ static bool call_hook(int signal, const siginfo_t *info, void *context, sigjmp_b
 /* 1 = hf_nofault_install() or hf_nofault_handle() was called: regions don't install the handler. */
 static hf_atomic32_t decided;
 
-/* Neither was called: hf_detail_nofault_watch() has installed our handler, only to report that. */
+/* Neither was called: hf_detail_nofault_watch() has set a handler, only to report that. */
 HF_COLD void report_missing_install(uintptr_t pc)
 {
 	char line[128], *at = line;
@@ -406,7 +406,9 @@ static struct {
 	hf_atomic32_t reset; /* 1 = it had SA_RESETHAND and was called: now the default action */
 } saved[SIGNALS];
 
-static bool installed; /* under `lock` */
+/* Under `lock`. */
+static bool installed; /* by hf_nofault_install(); a handler that only watches is not installed */
+static bool was_set;   /* a handler of ours was set, of either kind */
 
 /* The kernel, too, ignores the flags here. */
 static bool is_default(const struct sigaction *action)
@@ -525,20 +527,46 @@ static void handler(int signal, siginfo_t *info, void *context)
 		next.plain(signal);
 }
 
+/*
+ * The handler that hf_detail_nofault_watch() sets in place of the default action. It calls no other
+ * handler: one that the program sets after it may pass signals on to it, and be the one to which
+ * `handler` passes them on, without recursion.
+ */
+static void watching_handler(int signal, siginfo_t *info, void *context)
+{
+	sigjmp_buf *jump = NULL;
+	int error = errno; /* F2 */
+	uint32_t parity = hf_grace_enter(&inside);
+
+	if (!recover(signal, info, context, &jump))
+		die_of(signal, info);
+	hf_grace_leave(&inside, parity);
+	errno = error;
+	if (jump)
+		leave_by_jump(jump, context);
+}
+
 /* ---- installing --------------------------------------------------------------------------- */
+
+typedef void handler_function(int signal, siginfo_t *info, void *context);
+
+static bool has_handler(const struct sigaction *action, handler_function *function)
+{
+	return action->sa_flags & SA_SIGINFO && action->sa_sigaction == function;
+}
 
 static bool is_ours(const struct sigaction *action)
 {
-	return action->sa_flags & SA_SIGINFO && action->sa_sigaction == handler;
+	return has_handler(action, handler) || has_handler(action, watching_handler);
 }
 
 /* Returns our action, which replaces @before. */
-static struct sigaction instead_of(const struct sigaction *before)
+static struct sigaction instead_of(const struct sigaction *before, handler_function *function)
 {
 	struct sigaction action;
 
 	memset(&action, 0, sizeof(action));
-	action.sa_sigaction = handler;
+	action.sa_sigaction = function;
 	/*
 	 * H4. sigfillset() would leave out the C library's own signals. A handler that interrupted
 	 * ours could not fault, since our signal is blocked meanwhile.
@@ -580,21 +608,23 @@ static void save(unsigned int i, const struct sigaction *before)
  */
 static int install_one(unsigned int i)
 {
+	static const struct sigaction default_action; /* SIG_DFL is 0 */
 	struct sigaction action, before, found;
 
-	if (sigaction(signals[i], NULL, &before))
+	if (sigaction(signals[i], NULL, &found))
 		return -errno;
-	if (is_ours(&before) || (installed && !is_default(&before) && !is_ignored(&before)))
+	if (has_handler(&found, handler) ||
+	    (installed && !is_default(&found) && !is_ignored(&found) && !is_ours(&found)))
 		return 0;
-	for (;;) {
-		save(i, &before); /* H3 */
-		action = instead_of(&before);
+	do {
+		before = found;
+		save(i,
+		     is_ours(&before) ? &default_action : &before); /* H3; the one that watches */
+		action = instead_of(&before, handler);
 		if (sigaction(signals[i], &action, &found))
 			return -errno;
-		if (is_ours(&found) || same_action(&found, &before))
-			return 0;
-		before = found;
-	}
+	} while (!has_handler(&found, handler) && !same_action(&found, &before));
+	return 0;
 }
 
 /* -EBUSY: the handler is not ours, and nothing is changed. */
@@ -623,6 +653,7 @@ int hf_nofault_install(void)
 		if (error && i > 0 && !installed)
 			(void)restore_one(0);
 	}
+	was_set = true;
 	installed = installed || !error;
 	if (!error)
 		hf_atomic32_store_relaxed(&decided, 1);
@@ -631,25 +662,37 @@ int hf_nofault_install(void)
 }
 
 /*
- * Installs our handler only if both signals have the default action. The caller may be a signal
- * handler that has interrupted an install, so this does not wait for the lock.
+ * Sets the handler that watches, only if both signals have the default action. The caller may be a
+ * signal handler that has interrupted an install, so this does not wait for the lock.
  */
 void hf_detail_nofault_watch(void)
 {
-	struct sigaction before;
+	struct sigaction action, before[SIGNALS];
 	bool is_free = true;
 
 	if (hf_atomic32_load_relaxed(&decided) || pthread_mutex_trylock(&lock))
 		return;
 	for (unsigned int i = 0; i < SIGNALS; i++)
-		is_free = is_free && !sigaction(signals[i], NULL, &before) && is_default(&before);
-	if (!installed && is_free && !install_one(0)) {
-		if (install_one(1))
-			(void)restore_one(0);
-		else
-			installed = true;
+		is_free = is_free && !sigaction(signals[i], NULL, &before[i]) &&
+			  is_default(&before[i]);
+	for (unsigned int i = 0; i < SIGNALS && is_free; i++) {
+		was_set = true;
+		action = instead_of(&before[i], watching_handler);
+		if (!sigaction(signals[i], &action, &before[i]) && !is_default(&before[i]))
+			(void)sigaction(signals[i], &before[i], NULL); /* just set by others */
 	}
 	(void)pthread_mutex_unlock(&lock);
+}
+
+/* Restores the default action where a handler watches. */
+static void stop_watching(void)
+{
+	struct sigaction now;
+
+	for (unsigned int i = 0; i < SIGNALS; i++) {
+		if (!sigaction(signals[i], NULL, &now) && has_handler(&now, watching_handler))
+			set_action(signals[i], SIG_DFL);
+	}
 }
 
 int hf_detail_nofault_ensure(void)
@@ -686,8 +729,10 @@ int hf_nofault_remove(void)
 		if (error && i > 0)
 			(void)sigaction(signals[0], &ours, NULL);
 	}
-	if (!error)
+	if (!error) {
 		installed = false;
+		stop_watching();
+	}
 	(void)pthread_mutex_unlock(&lock);
 	return error;
 }
@@ -841,17 +886,16 @@ __attribute__((destructor(101))) static void end_nofault(void)
 #else
 	const void *ours = &saved;
 #endif
-	bool was_installed = installed;
 
 	if (stays_loaded(ours) || hf_nofault_remove())
 		return;
 	/*
 	 * Wait for threads before the handler's first instruction; in it; after hf_grace_leave().
 	 */
-	if (was_installed)
+	if (was_set)
 		wait_for_deliveries();
 	hf_grace_wait(&inside);
-	if (was_installed)
+	if (was_set)
 		wait_for_deliveries();
 #if HF_ARCH_HAS_SITES
 	free_tables();

@@ -9,11 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "holdfast/nofault.h"
+#include "holdfast/region.h"
 
 #include "../ktap.h"
 
@@ -103,6 +104,80 @@ static void ignores_the_signal(void)
 	copy();
 }
 
+/* A handler that the program sets after a first call. It passes on what is not recovered. */
+static struct sigaction before_theirs[2];
+static bool recoverable;
+static volatile sig_atomic_t theirs_called;
+
+static void theirs(int signal, siginfo_t *info, void *context)
+{
+	const struct sigaction *next = &before_theirs[signal == SIGBUS];
+
+	if (recoverable || ++theirs_called > 1)
+		_exit(6); /* ours did not recover it, or the handlers call each other */
+	if (next->sa_flags & SA_SIGINFO)
+		next->sa_sigaction(signal, info, context);
+}
+
+static void copies_then_sets_theirs(void)
+{
+	struct sigaction action = { .sa_sigaction = theirs, .sa_flags = SA_SIGINFO };
+
+	harmless();
+	if (sigaction(SIGSEGV, &action, &before_theirs[0]) ||
+	    sigaction(SIGBUS, &action, &before_theirs[1]))
+		_exit(4);
+}
+
+static void installs_over_theirs(void)
+{
+	copies_then_sets_theirs();
+	if (hf_nofault_owned() || hf_nofault_install() || !hf_nofault_owned())
+		_exit(4);
+}
+
+static void recovers_over_theirs(void)
+{
+	installs_over_theirs();
+	recoverable = true;
+	copy();
+}
+
+/* Ours passes it on to theirs, and that to what was there before: not to ours again. */
+static void faults_elsewhere_over_theirs(void)
+{
+	installs_over_theirs();
+	*(volatile char *)nowhere = 0;
+}
+
+static void gives_theirs_back(void)
+{
+	struct sigaction now;
+
+	installs_over_theirs();
+	if (hf_nofault_remove() || sigaction(SIGBUS, NULL, &now) || now.sa_sigaction != theirs)
+		_exit(5);
+	_exit(0);
+}
+
+static void begins_a_region_over_theirs(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	int file = memfd_create("forgotten", 0);
+	hf_region_t region;
+	char *map;
+
+	copies_then_sets_theirs();
+	if (file < 0 || ftruncate(file, (off_t)page))
+		_exit(4);
+	map = (char *)mmap(NULL, page, PROT_READ, MAP_SHARED, file, 0);
+	if (map == MAP_FAILED || hf_region_begin(&region, map, page) || ftruncate(file, 0))
+		_exit(4);
+	recoverable = true;
+	(void)*(volatile char *)map;
+	_exit(hf_region_end(&region, NULL) == 0 ? 0 : 2); /* all is lost */
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -119,6 +194,10 @@ static const struct {
 	{ "removed without an install", removes_what_is_not_there, 0, false },
 	{ "a handler of its own", has_its_own_handler, 0, false },
 	{ "ignored", ignores_the_signal, SIGSEGV, false },
+	{ "a copy, then a handler, then an install", recovers_over_theirs, 0, false },
+	{ "the same, a fault elsewhere", faults_elsewhere_over_theirs, SIGSEGV, false },
+	{ "the same, removed", gives_theirs_back, 0, false },
+	{ "a copy, then a handler, then a region", begins_a_region_over_theirs, 0, false },
 };
 
 enum { CASES = sizeof(cases) / sizeof(cases[0]) };

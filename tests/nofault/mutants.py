@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Mutants of clear, copy and the other memory functions, which the sweep must detect.
-With --unit also mutants of regions, signals and safe reads, which the unit tests must detect.
+With --unit also mutants of regions, signals and safe reads, which the unit tests must detect, and mutants of the
+handlers, which programs of this folder must detect.
 
     mutants.py --source-dir DIR --work-dir DIR --library FILE --cc COMPILER [--cxx COMPILER --unit OBJECT...]
 
@@ -213,14 +214,22 @@ UNIT = [
      "	(void)syscall(SYS_close, ends[1]);\n",
      ""),
     ("install() ignores another handler", "NoFaultSignals", SIGNALS, SIGNALS,
-     "(installed && !is_default(&before) && !is_ignored(&before))",
-     "0"),
+     "	    (installed && !is_default(&found) && !is_ignored(&found) && !is_ours(&found)))",
+     "	    0)"),
     ("owned() checks only SIGSEGV", "NoFaultSignals", SIGNALS, SIGNALS,
      "static bool handlers_are_ours(void)\n{\n	struct sigaction action;\n\n	for (unsigned int i = 0; i < SIGNALS; i++)",
      "static bool handlers_are_ours(void)\n{\n	struct sigaction action;\n\n	for (unsigned int i = 0; i < 1; i++)"),
     ("a sent signal is a fault", "NoFaultSignals", SIGNALS, SIGNALS,
      "	if (info->si_code <= 0)\n		return false;\n	if (signal == SIGBUS)",
      "	if (signal == SIGBUS)"),
+]
+
+# Mutants for programs of this folder: (flaw, program, a case that must fail, changed file, compiled file, text, replacement).
+PROGRAMS = [
+    ("watched counts as installed", "forgotten", "a copy, then a handler, then an install", SIGNALS, SIGNALS,
+     "(installed && !is_default(&found)", "(was_set && !is_default(&found)"),
+    ("watched by the handler that passes on", "forgotten", "the same, a fault elsewhere", SIGNALS, SIGNALS,
+     "instead_of(&before[i], watching_handler)", "instead_of(&before[i], handler)"),
 ]
 
 
@@ -278,6 +287,20 @@ def unit(args, number, suite, changed, compiled, change):
     return mutation.must_fail(ran.returncode, ran.stdout, r"^\[  FAILED  \] %s\.\w+|^status -\d+" % suite)
 
 
+def program_of(args, number, whole, program, case, changed, compiled, change):
+    """Run a program of this folder with one flaw."""
+    folder = "program%d" % number
+    tree = mutation.copy(args.source_dir, os.path.join(args.work_dir, folder), "src")
+    mutation.edit(os.path.join(tree, "src", changed), change)
+    flawed = object_of(args, os.path.join(tree, "src", compiled), os.path.join(folder, "flawed.o"))
+    path = os.path.join(tree, program)
+    tests = object_of(args, os.path.join(args.source_dir, "tests", "nofault", program + ".c"), os.path.join(folder, "tests.o"))
+    compile_and_link(args.cc, tests, whole["lab"], flawed, args.library, "-lpthread", "-o", path)
+    ran = subprocess.run([path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                         timeout=LONG, check=False)
+    return mutation.must_fail(ran.returncode, ran.stdout, r"^not ok \d+ %s$" % re.escape(case))
+
+
 def main():
     args = arguments(__doc__, "source-dir", "work-dir", "library", "cc", cxx={}, unit={"nargs": "*", "default": []})
     os.makedirs(args.work_dir, exist_ok=True)
@@ -296,12 +319,17 @@ def main():
     def one_of_unit(number, suite, changed, compiled, before, after):
         return unit(args, number, suite, changed, compiled, mutation.swap(before, after))
 
+    def one_of_programs(number, program, case, changed, compiled, before, after):
+        return program_of(args, number, whole, program, case, changed, compiled, mutation.swap(before, after))
+
     status = mutation.run_all(
         [("%s, %s" % (what, family), number, family, *rest)
          for number, (what, family, *rest) in enumerate(MUTANTS)], one)
     if args.unit:
         status |= mutation.run_all([("%s, unit %s" % (what, rest[0]), number, *rest)
                                     for number, (what, *rest) in enumerate(UNIT)], one_of_unit)
+        status |= mutation.run_all([("%s, %s" % (what, rest[0]), number, *rest)
+                                    for number, (what, *rest) in enumerate(PROGRAMS)], one_of_programs)
     return status
 
 
