@@ -78,7 +78,7 @@ class Site:
         found = {}
         for pattern in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.md", "docs/guide/*.md",
                         "docs/design/*.md", "docs/results/README.md", "tmpfs/*.md", "tmpfs/docs/*.md"):
-            for path in sorted(glob.glob(pattern, root_dir=self.root)):
+            for path in sorted(set(glob.glob(pattern, root_dir=self.root)) - {"docs/design/README.md"}):
                 name = path[:-3].removeprefix("docs/")
                 found[path] = {"README.md": "readme", "docs/README.md": "documents",
                                "docs/results/README.md": "results/readme"}.get(path, name)
@@ -88,7 +88,8 @@ class Site:
         """The text of a Markdown file, with its links changed to those of the site."""
         folder, here = os.path.dirname(path), os.path.dirname(self.documents[path])
         folders = {"include/holdfast": "reference/index.rst", "include": "reference/index.rst",
-                   "docs/design": "design/index.rst", "docs/results": "results/readme.md", "docs/guide": "guide/README.md"}
+                   "docs/design": "design/index.rst",
+                   "docs/design/README.md": "design/index.rst", "docs/results": "results/readme.md", "docs/guide": "guide/README.md"}
 
         def link(match):
             words, target = match[1], match[2]

@@ -277,6 +277,12 @@ def missing_names(source, guide, text):
     return missing
 
 
+def missing_pages(index, text):
+    """The pages of the folder to which its index has no link."""
+    pages = set(os.listdir(os.path.dirname(index))) - {os.path.basename(index)}
+    return sorted("%s is missing" % page for page in pages if "(%s)" % page not in text)
+
+
 def missing_texts(source, text):
     """The kinds of report whose text is not in reports.md."""
     lines = re.findall(r"\[(HF_REPORT_\w+)\] = \"(.*?)\"", read(os.path.join(source, "src", "report", "report.c")))
@@ -349,6 +355,9 @@ def mutants(tools, texts, known, render):
             tools.source, "pthread.md", altered("pthread.md", "hf_cond_broadcast", "hf_cond_signal")),
         "a kind with other words": lambda: missing_texts(
             tools.source, altered("reports.md", "underflow; use after free", "underflow")),
+        "a decision that the index lacks": lambda: missing_pages(
+            os.path.join(tools.source, "docs", "design", "README.md"),
+            read(os.path.join(tools.source, "docs", "design", "README.md")).replace("(0014-mutex.md)", "")),
         "a dead link": lambda: broken_links(
             os.path.join(tools.source, "docs", "guide", "choose.md"), "[x](nowhere.md)"),
         "a dead fragment": lambda: broken_links(
@@ -380,6 +389,9 @@ def main():
                for guide in dict.fromkeys(name for name, _, _ in WHOLE)]
     index = os.path.join(tools.source, "docs", "README.md")
     checks.append(("links docs/README.md", broken_links, index, read(index)))
+    index = os.path.join(tools.source, "docs", "design", "README.md")
+    checks.append(("links docs/design/README.md", broken_links, index, read(index)))
+    checks.append(("complete docs/design/README.md", missing_pages, index, read(index)))
     checks.append(("complete reports.md: texts", missing_texts, tools.source, texts["reports.md"]))
     checks += [("diagrams " + stem, render.faults, tools.source, stem) for stem in render.stems(tools.source)]
     checks += mutants(tools, texts, known, render)
