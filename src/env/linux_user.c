@@ -112,22 +112,6 @@ __attribute__((constructor(101))) static void start_env(void)
 	hf_detail_env_hide_features();
 }
 
-uint64_t hf_detail_env_cache_bytes(void)
-{
-#ifdef _SC_LEVEL4_CACHE_SIZE /* glibc has it, musl doesn't */
-	static const int levels[] = { _SC_LEVEL4_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE,
-				      _SC_LEVEL2_CACHE_SIZE };
-
-	for (unsigned int i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
-		long bytes = sysconf(levels[i]);
-
-		if (bytes > 0)
-			return (uint64_t)bytes;
-	}
-#endif
-	return 0;
-}
-
 /* ---- memory ------------------------------------------------------------------------------- */
 
 void *hf_detail_env_memory_get(size_t len)
