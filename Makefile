@@ -2,7 +2,7 @@
 # Short commands for building, testing and measuring. CMake does the building: see CMakeLists.txt and CMakePresets.json.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build lab lab-quick measured simulation machines many-core instructions readme check test cross runtimes soak format format-check \
+.PHONY: help build lab lab-quick measured simulation machines many-core instructions readme check test test-all cross runtimes soak format format-check \
 	clean install uninstall venv conan bare kernel kernel-tree docs packages single
 
 PREFIX ?= /usr/local
@@ -43,7 +43,7 @@ measured:
 	exit $$status
 
 instructions: ## count the instructions of each operation on each processor, by qemu
-	@scripts/bootstrap.sh test $@
+	@scripts/bootstrap.sh test-all $@
 	@$(PYTHON3) -B tests/codegen/run.py --source-dir . --work-dir build/instructions
 
 simulation: ## simulate 2 to 256 processors, in some minutes, and write build/lab/simulation.html; UPDATE=1 also updates the report's advice and docs/design
@@ -84,12 +84,16 @@ check: ## two minutes, before each commit: build, native tests of what has chang
 	@scripts/bootstrap.sh test $@
 	@$(PYTHON3) -B scripts/check.py
 
-test: ## every test: native, sanitizers, AArch64, RISC-V, s390x, bare metal, Linux kernel, report, format
+test: ## does Holdfast work on this machine: release build and its tests, sanitizers, report, format
 	@scripts/bootstrap.sh test
 	@$(PYTHON3) -B scripts/test.py
 
+test-all: ## every test: also other processors, bare metal, Linux kernels, packages, Rust, compilers, mutants; REST=1 leaves out those of `make test`
+	@scripts/bootstrap.sh test-all
+	@$(PYTHON3) -B scripts/test.py $(if $(REST),--rest,--all)
+
 cross: ## only the tests on AArch64 (with and without LSE), RISC-V and s390x, by qemu
-	@scripts/bootstrap.sh test $@
+	@scripts/bootstrap.sh test-all $@
 	@$(PYTHON3) -B scripts/test.py aarch64 aarch64-lse riscv64 s390x
 
 bare: ## four bare-metal AArch64 cores in QEMU: battery, spinlock experiment, mutants

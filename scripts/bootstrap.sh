@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# bootstrap.sh build|lab|test|bare|kernel|runtimes|packages|report|format|docs [TARGET] - install the packages which that
-# make target needs. TARGET is the target in messages, if it has another name.
+# bootstrap.sh build|lab|test|test-all|bare|kernel|runtimes|packages|report|format|docs [TARGET] - install the packages
+# which that make target needs. TARGET is the target in messages, if it has another name.
 #
 # Prints nothing if all packages are installed. Otherwise installs them, as root or by sudo without a password; if it can't,
-# it reports what is missing and fails. It changes nothing else. If two run at a time, the second waits.
+# it reports what is missing and fails. It changes nothing else. It waits as long as another program holds apt's locks.
 #
 # a|b is a package whose name differs between releases of Debian: either one is accepted.
 set -euo pipefail
@@ -19,7 +19,7 @@ rust=(cargo librust-cc-dev librust-libc-dev librust-lock-api-dev librust-pkg-con
 kernel=("gcc-14|gcc-12" "gcc-14-aarch64-linux-gnu|gcc-12-aarch64-linux-gnu" gcc-aarch64-linux-gnu
 	"libelf1|libelf1t64" "libssl3|libssl3t64" bc xz-utils bison flex libelf-dev e2fsprogs
 	qemu-system-x86 qemu-system-arm)
-docs=(doxygen python3 python3-sphinx furo python3-myst-parser)
+docs=(doxygen python3-sphinx furo python3-myst-parser)
 manual=(graphviz man-db mandoc) # optional: draw the states, check the manual
 simulate=(libboost-context-dev libtomlplusplus-dev) # optional: for `hf-lab simulate`
 packages=(autopkgtest debhelper dpkg-dev lintian mmdebstrap)
@@ -33,31 +33,32 @@ lab)
 	required+=(python3-venv)
 	optional+=("${peers[@]}" "${simulate[@]}" nlohmann-json3-dev zlib1g-dev liburcu-dev libfuse3-dev fuse3)
 	;;
-test)
+test | test-all)
+	required+=(
+		python3-venv binutils clang-format libgtest-dev relacy-dev
+		liburcu-dev libfuse3-dev fuse3 git sqlite3 fio nlohmann-json3-dev zlib1g-dev
+	)
+	optional+=("${peers[@]}" "${simulate[@]}" libssl-dev)
+	;;&
+test-all)
 	# Each version of clang has its sanitizers in a separate package.
 	clang_version=$(clang -dumpversion 2>/dev/null || true)
 	required+=(
-		python3-venv binutils
-		clang "libclang-rt-${clang_version:+${clang_version%%.*}-}dev" clang-format lld
-		libgtest-dev googletest relacy-dev
+		clang "libclang-rt-${clang_version:+${clang_version%%.*}-}dev" lld googletest
 		gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 		gcc-riscv64-linux-gnu g++-riscv64-linux-gnu libc6-dev-riscv64-cross
 		gcc-s390x-linux-gnu g++-s390x-linux-gnu libc6-dev-s390x-cross
-		liburcu-dev libfuse3-dev fuse3 git sqlite3 fio nlohmann-json3-dev zlib1g-dev
 	)
-	# Without these, the stages bare, kernel, kernel-tree, docs, packages and rust and the tests of musl, Meson, gdb, probes,
-	# Valgrind and the simulator are skipped, the test of regions uses its own hash function, and the test of the diagrams
-	# does not draw them.
 	optional+=(
-		"${peers[@]}" "${simulate[@]}" "${kernel[@]}" "${docs[@]}" "${manual[@]}" "${packages[@]}" "${rust[@]}"
-		"${compilers[@]}" musl-tools libssl-dev meson graphviz gdb systemtap-sdt-dev bpftrace valgrind
-		qemu-system-arm
+		"${kernel[@]}" "${docs[@]}" "${manual[@]}" "${packages[@]}" "${rust[@]}" "${compilers[@]}"
+		musl-tools meson gdb systemtap-sdt-dev bpftrace valgrind
 	)
 	;;
+test) ;;
 report) required=(python3 python3-venv) ;;
 format) required=(make clang-format) ;;
 docs)
-	required=(gcc make "${docs[@]}")
+	required=(gcc make python3 "${docs[@]}")
 	optional+=("${manual[@]}")
 	;;
 bare) required+=("${bare[@]}") ;;
@@ -75,7 +76,7 @@ packages)
 	required+=(libck-dev libtbb-dev libabsl-dev libglib2.0-dev libnsync-dev)
 	;;
 *)
-	echo "usage: $0 build|lab|test|bare|kernel|runtimes|packages|report|format|docs [TARGET]" >&2
+	echo "usage: $0 build|lab|test|test-all|bare|kernel|runtimes|packages|report|format|docs [TARGET]" >&2
 	exit 2
 	;;
 esac
@@ -83,9 +84,39 @@ esac
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
 	echo "This system is not Debian. On Debian '$typed' needs the packages: ${required[*]}"
 	((${#optional[@]} == 0)) || echo "and uses, if they are installed: ${optional[*]}"
-	for program in cmake ninja cc c++ python3; do
-		command -v "$program" >/dev/null || { echo "Missing: $program" >&2; exit 1; }
+	# What shows that a package is there: programs, or a header that the compiler finds.
+	absent=()
+	for package in "${required[@]}"; do
+		case ${package%%|*} in
+		build-essential) shows=(cc c++ make) ;;
+		ninja-build) shows=(ninja) ;;
+		python3-venv) python3 -c "import venv, ensurepip" 2>/dev/null && continue || shows=("python3 -m venv") ;;
+		binutils) shows=(ld nm objdump readelf) ;;
+		fuse3) shows=(fusermount3) ;;
+		qemu-user) shows=(qemu-aarch64 qemu-riscv64 qemu-s390x) ;;
+		qemu-system-arm) shows=(qemu-system-aarch64) ;;
+		qemu-system-x86) shows=(qemu-system-x86_64) ;;
+		xz-utils) shows=(xz) ;;
+		e2fsprogs) shows=(mke2fs) ;;
+		libgtest-dev) shows=(gtest/gtest.h) ;;
+		relacy-dev) shows=(relacy/relacy.hpp) ;;
+		liburcu-dev) shows=(urcu.h) ;;
+		libfuse3-dev) shows=(fuse3/fuse.h) ;;
+		nlohmann-json3-dev) shows=(nlohmann/json.hpp) ;;
+		zlib1g-dev) shows=(zlib.h) ;;
+		lld) shows=(ld.lld) ;;
+		cmake | pkg-config | python3 | gcc | make | git | sqlite3 | fio | clang | clang-format | doxygen | gdb | bc | bison | flex)
+			shows=("$package") ;;
+		*) continue ;; # not known on other systems
+		esac
+		for name in "${shows[@]}"; do
+			case $name in
+			*.h | *.hpp) ! command -v c++ >/dev/null || c++ -x c++ -E - <<<"#include <$name>" >/dev/null 2>&1 || absent+=("$name") ;;
+			*) command -v "$name" >/dev/null || absent+=("$name") ;;
+			esac
+		done
 	done
+	((${#absent[@]} == 0)) || { printf 'Missing: %s\n' "${absent[@]}" >&2; exit 1; }
 	exit 0
 fi
 
@@ -112,6 +143,42 @@ missing() {
 	done | sort -u
 }
 
+# without PACKAGE - prints what is left out without this optional package.
+without() {
+	case $1 in
+	libck-dev) echo "the lab's rows of Concurrency Kit" ;;
+	libtbb-dev) echo "the lab's rows of oneTBB" ;;
+	libabsl-dev) echo "the lab's rows of Abseil" ;;
+	libglib2.0-dev) echo "the lab's rows of GLib" ;;
+	libnsync-dev) echo "the lab's rows of nsync" ;;
+	cargo) echo "the lab's rows of Rust's locks, and the stage rust" ;;
+	librust-parking-lot-dev) echo "the lab's rows of parking_lot" ;;
+	librust-*) echo "the stage rust: the crates in bindings/rust are not tested" ;;
+	libboost-context-dev | libtomlplusplus-dev) echo "hf-lab simulate and hf-lab classify, and their tests" ;;
+	nlohmann-json3-dev | zlib1g-dev) echo "hf-lab compare and hf-lab merge" ;;
+	liburcu-dev) echo "the lab's tables of the file system" ;;
+	libfuse3-dev | fuse3) echo "the lab's table of mounts" ;;
+	libssl-dev) echo "OpenSSL in the test of regions, which then uses its own hash function" ;;
+	gcc-1*-aarch64-linux-gnu) echo "the stage kernel on arm64" ;;
+	gcc-1*) echo "the stage kernel on x86-64" ;;
+	libelf1* | libssl3* | bc | xz-utils | bison | flex | libelf-dev | e2fsprogs | qemu-system-x86)
+		echo "the stages kernel and kernel-tree, or a part of them" ;;
+	gcc-aarch64-linux-gnu | qemu-system-arm) echo "the stages bare and kernel" ;;
+	doxygen | python3-sphinx | furo | python3-myst-parser) echo "the stage docs: the site is not built" ;;
+	graphviz) echo "pictures of states: the test of the diagrams does not draw them" ;;
+	man-db | mandoc) echo "a check of the manual pages" ;;
+	autopkgtest | debhelper | dpkg-dev | lintian | mmdebstrap)
+		echo "the stage packages: Debian packages are not built, or not tested" ;;
+	g++-* | clang-*) echo "warnings of this compiler, in the test compilers" ;;
+	musl-tools) echo "the tests with musl" ;;
+	meson) echo "the test of Meson's subproject" ;;
+	gdb) echo "the tests of gdb's commands and of debuggers" ;;
+	systemtap-sdt-dev | bpftrace) echo "the tests of the probes" ;;
+	valgrind) echo "the test under Valgrind" ;;
+	*) echo "some tests" ;;
+	esac
+}
+
 mapfile -t absent < <(missing "${required[@]}" "${optional[@]}")
 ((${#absent[@]})) || exit 0
 
@@ -131,25 +198,56 @@ if [[ $(id -u) != 0 ]]; then
 	sudo -n true 2>/dev/null || may_install=no
 fi
 
+# apt WORD... - runs apt-get. While another program holds one of apt's locks, says which, and tries again.
 apt() {
-	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=120 "$@" \
-		</dev/null 9<&-
+	local holder told=""
+	while ! "${as_root[@]}" env LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=0 "$@" \
+		</dev/null 9<&- 2>&1 | tee "$log"; do
+		grep -Eq "Could not get lock .*(held by process|temporarily unavailable)" "$log" || return 1
+		holder=$(sed -n 's/.*held by process \([0-9]* ([^)]*)\).*/process \1/p' "$log" | head -n 1)
+		[[ $told == "${holder:=another program}" ]] ||
+			echo "Waiting for apt's lock, which $holder holds; installing continues when that ends"
+		told=$holder
+		sleep 2
+	done
+}
+
+# offered PACKAGE... - prints those that the package sources have, one on each line.
+offered() {
+	local package
+	for package; do
+		[[ -z $(apt-cache show "$package" 2>/dev/null) ]] || echo "$package"
+	done
 }
 
 if [[ $may_install == yes ]]; then
+	log=$(mktemp)
+	trap 'rm -f "$log"' EXIT
 	echo "Installing: ${absent[*]}"
 	apt update || true
 	mapfile -t absent < <(missing "${required[@]}")
-	((${#absent[@]} == 0)) || apt install -y --no-install-recommends "${absent[@]}" || true
-	# Optional packages are installed one by one: one that this system does not have must not prevent the others.
-	mapfile -t absent < <(missing "${optional[@]}")
-	for package in "${absent[@]}"; do
-		apt install -y --no-install-recommends "$package" || true
-	done
+	mapfile -t extra < <(offered $(missing "${optional[@]}"))
+	if ((${#absent[@]} + ${#extra[@]})) && ! apt install -y --no-install-recommends "${absent[@]}" "${extra[@]}"; then
+		# One that can't be installed must not prevent the others.
+		((${#absent[@]} == 0)) || apt install -y --no-install-recommends "${absent[@]}" || true
+		for package in "${extra[@]}"; do
+			apt install -y --no-install-recommends "$package" || true
+		done
+	fi
 fi
 
 mapfile -t absent < <(missing "${optional[@]}")
-((${#absent[@]} == 0)) || echo "Not installed, so parts of the lab, some tests and stages are left out: ${absent[*]}"
+if ((${#absent[@]})); then
+	echo "Not installed, so '$typed' leaves out:"
+	for package in "${absent[@]}"; do
+		echo "  $package: $(without "$package")"
+	done
+	mapfile -t extra < <(offered "${absent[@]}")
+	((${#extra[@]} == 0)) ||
+		echo "To get them, run as root: apt-get update && apt-get install --no-install-recommends ${extra[*]}"
+	((${#extra[@]} == ${#absent[@]})) ||
+		echo "Those that this system's package sources do not have are in another release of Debian."
+fi
 
 mapfile -t absent < <(missing "${required[@]}")
 if ((${#absent[@]})); then

@@ -1,18 +1,29 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Run the test stages in order, and print a summary.
+"""Run test stages, several at a time, and print a summary.
 
-    test.py [STAGE...]          default: every stage, in the order below
+    test.py                     the stages of `make test`
+    test.py --all               every stage: `make test-all`
+    test.py --rest              the stages of `make test-all` that `make test` does not run
+    test.py STAGE...            these stages
+    test.py --lanes N ...       run N stages at a time (default 2)
 
-The last line is "N passed, N failed, N skipped". Exits with 1 if anything failed or a stage ran no
-test. The output of each stage is in build/test/STAGE.log.
+Each stage runs in a lane. What must not have neighbours, such as the stress tests, runs at the end, one after the other.
+A line is printed when a stage begins and when it ends; "processor" is the time that it kept processors busy. The last line
+is "N passed, N failed, N skipped". Exits with 1 if anything failed or a stage ran no test, with 130 after ^C, which ends
+everything that was started. The output of each stage is in build/test/STAGE.log, the times are in build/test/times.json.
 """
+import argparse
+import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 import time
+import traceback
 import xml.etree.ElementTree as xml
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -30,6 +41,75 @@ NOT_WHEN_BUSY = "^(%s)$" % "|".join((
     "nofault.(sweep.*|link|gone|sanitize)", "tmpfs.*", "zephyr.seam",
     ".*mutant.*", "model.*", "abi.*", "man.*"))
 TAIL = 60  # how many lines of a failure's output are shown
+LANES = 2
+LIMIT = 2400  # seconds for one command of a stage, which hangs if it takes longer: the longest takes a fifth of it
+GRACE = 10  # seconds that a command gets to clean up when it is ended
+JOBS = str(len(os.sched_getaffinity(0)))
+
+
+class Stopped(Exception):
+    """^C: no further command may start."""
+
+
+class Children:
+    """The commands that run now. Each is a session of its own, so that all that it has started can be ended with it."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.running = set()  # process groups
+        self.stopped = False
+
+    def run(self, command, log, limit, environment):
+        """Run a command. Return its exit status, or None if it reached the time limit, and its processor time."""
+        with self.lock:
+            if self.stopped:
+                raise Stopped
+            child = subprocess.Popen(command, cwd=ROOT, env={**os.environ, **environment}, start_new_session=True,
+                                     stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
+            self.running.add(child.pid)
+        late = threading.Event()
+
+        def end():
+            late.set()
+            self.end([child.pid])
+
+        timer = threading.Timer(limit, end)
+        timer.daemon = True
+        timer.start()
+        _, status, used = os.wait4(child.pid, 0)  # unlike child.wait(), it gives the processor time
+        timer.cancel()
+        child.returncode = os.waitstatus_to_exitcode(status)
+        with self.lock:
+            self.running.discard(child.pid)
+        if late.is_set():
+            self.signal(child.pid, signal.SIGKILL)  # those that outlive it
+        return None if late.is_set() else child.returncode, used.ru_utime + used.ru_stime
+
+    @staticmethod
+    def signal(group, number):
+        try:
+            os.killpg(group, number)
+        except ProcessLookupError:
+            pass
+
+    def end(self, groups):
+        """Interrupt these, which lets scripts clean up, and kill what has not ended after a while."""
+        for group in groups:
+            self.signal(group, signal.SIGINT)
+        deadline = time.monotonic() + GRACE
+        while time.monotonic() < deadline and self.running & set(groups):
+            time.sleep(0.1)
+        for group in groups:
+            self.signal(group, signal.SIGKILL)
+
+    def stop(self):
+        with self.lock:
+            self.stopped = True
+            groups = list(self.running)
+        self.end(groups)
+
+
+children = Children()
 
 
 class Stage:
@@ -41,21 +121,30 @@ class Stage:
         self.skipped = []
         self.shown = []  # output of the failures
         self.excused = False  # if true, a stage that ran no test has not failed
-        self.status = None  # exit status of the last command
+        self.status = None  # exit status of the last command; None if it reached the time limit
         self.seconds = 0
+        self.processor = 0  # seconds
+        self.steps = []  # (command, seconds, processor seconds)
 
-    def run(self, *command):
+    def run(self, *command, **environment):
         """Run a command and append its output to the log. Returns (succeeded, output)."""
+        begun = time.monotonic()
         with open(self.log, "a", encoding="utf-8") as log:
             log.write("+ %s\n" % " ".join(command))
             log.flush()
             start = log.tell()
-            done = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log,
-                                  stderr=subprocess.STDOUT, check=False)
-        self.status = done.returncode
+            try:
+                self.status, used = children.run(command, log, LIMIT, environment)
+            except OSError as error:
+                self.status, used = 127, 0
+                log.write("%s\n" % error)
+            if self.status is None:
+                log.write("\nended: it did not end in %d s\n" % LIMIT)
+        self.steps.append((" ".join(command), time.monotonic() - begun, used))
+        self.processor += used
         with open(self.log, encoding="utf-8", errors="replace") as log:
             log.seek(start)
-            return done.returncode == 0, log.read()
+            return self.status == 0, log.read()
 
     def fail(self, name, output=""):
         self.failed.append(name)
@@ -89,21 +178,38 @@ def preset(stage):
     """Configure, build and ctest the preset of the same name."""
     if not stage.step("configure", "cmake", "--preset", stage.name):
         return
-    if not stage.step("build", "cmake", "--build", "--preset", stage.name, "--", "-k", "0"):
+    if not stage.step("build", "cmake", "--build", "--preset", stage.name, "--", "-k", "0", "-j", JOBS):
         return
-    ctest(stage, stage.name)
+    ctest(stage, stage.name, "-LE", "alone|thorough")
+
+
+def preset_alone(stage):
+    """The tests of the preset that need the machine for themselves."""
+    if not stage.failed:
+        ctest(stage, stage.name, "-L", "alone", "--no-tests=ignore")
+
+
+def thorough(stage):
+    """The tests that `make test` leaves out: mutants, other compilers' and processors' code, the simulator's accuracy."""
+    for name in (name for name in QUICK if STAGES[name] is preset):
+        if not os.path.exists(os.path.join(ROOT, "build", name, "CTestTestfile.cmake")):
+            stage.skipped.append("thorough: needs the build of the stage " + name)
+            stage.excused = True
+            continue
+        ctest(stage, name, "-L", "thorough", "--no-tests=ignore")
 
 
 def ctest(stage, name, *options):
     """Run and count the tests of a preset that has been built."""
-    junit = os.path.join(ROOT, "build", name, "junit.xml")
+    junit = os.path.join(LOGS, "%s-%s-%d.xml" % (stage.name, name, len(stage.steps)))
     if os.path.exists(junit):
         os.remove(junit)
+    before = len(stage.failed)
     prefix = fixed_addresses() if "san" in name else []
-    worked, output = stage.run(*prefix, "ctest", "--preset", name, "--output-junit", junit, *options)
+    worked, output = stage.run(*prefix, "ctest", "--preset", name, "-j", JOBS, "--output-junit", junit, *options)
     if os.path.exists(junit):
         count(stage, junit)
-    if not worked and not stage.failed:
+    if not worked and len(stage.failed) == before:
         stage.fail("ctest", output)
 
 
@@ -139,17 +245,15 @@ def processors(stage):
         stage.skipped.append("processors: needs %s" % missing)
         stage.excused = True
         return
-    os.environ["HF_SWEEP_EMULATED"] = "1"
     for model in MODELS:
         for program, step in zip(programs, ([], ["41"])):
             name = "%s on %s" % (os.path.basename(program), model)
             worked, output = stage.run(sys.executable, "-B", "tests/ktap.py", emulator, "-cpu", model,
-                                       program, *step)
+                                       program, *step, HF_SWEEP_EMULATED="1")
             if worked:
                 stage.passed += 1
             else:
                 stage.fail(name, output)
-    del os.environ["HF_SWEEP_EMULATED"]
 
 
 def busy(stage):
@@ -243,50 +347,143 @@ def format_check(stage):
 
 STAGES = {
     "release": preset,
-    "processors": processors,
-    "busy": busy,
     "asan": preset,
     "tsan": preset,
-    "tsan-clang": preset,
-    "aarch64": preset,
-    "aarch64-lse": preset,
-    "riscv64": preset,
-    "s390x": preset,
-    "bare": port,
-    "kernel": port,
+    "report": report,
+    "format-check": format_check,
     "kernel-tree": kernel_tree,
     "packages": packages,
+    "thorough": thorough,
+    "kernel": port,
+    "bare": port,
     "rust": rust,
-    "report": report,
+    "processors": processors,
+    "aarch64": preset,
+    "riscv64": preset,
+    "s390x": preset,
+    "aarch64-lse": preset,
+    "tsan-clang": preset,
     "docs": docs,
-    "format-check": format_check,
+    "busy": busy,
 }
+# The stages of `make test`.
+QUICK = ("release", "asan", "tsan", "report", "format-check")
+# A stage begins when these have ended: it uses their build, or the packages would contain half a manual.
+AFTER = {
+    "processors": ("release",),
+    "thorough": ("release", "asan", "tsan"),
+    "rust": ("release",),
+    "docs": ("release", "packages"),
+}
+# What runs alone, when all lanes have ended; `busy` has no other part.
+ALONE = {preset: preset_alone, busy: busy}
 
 
-def main(names):
-    if unknown := [name for name in names if name not in STAGES]:
-        sys.exit("unknown stage: %s; the stages are: %s" % (" ".join(unknown), " ".join(STAGES)))
-    os.makedirs(LOGS, exist_ok=True)
-    os.environ["PYTHONPYCACHEPREFIX"] = os.path.join(ROOT, "build", "pycache")
-    os.environ.pop("MAKEFLAGS", None)
-    stages = [Stage(name) for name in names or STAGES]
-    for number, stage in enumerate(stages, 1):
-        print("[%d/%d] %-13s" % (number, len(stages), stage.name), end="", flush=True)
-        open(stage.log, "w", encoding="utf-8").close()
-        start = time.monotonic()
-        STAGES[stage.name](stage)
-        stage.seconds = time.monotonic() - start
+class Clock:
+    """Prints lines with the time since the begin; one at a time."""
+
+    def __init__(self):
+        self.start = time.monotonic()
+        self.lock = threading.Lock()
+
+    def say(self, text):
+        seconds = time.monotonic() - self.start
+        if children.stopped:
+            return
+        with self.lock:
+            print("%3d:%02d  %s" % (seconds // 60, seconds % 60, text), flush=True)
+
+
+def result(stage):
+    """The counts of a stage; if no test ran, the reason."""
+    if stage.excused and not (stage.passed or stage.failed):
+        return "could not run: %s" % "; ".join(stage.skipped)
+    return "%d passed, %d failed, %d skipped" % (stage.passed, len(stage.failed), len(stage.skipped))
+
+
+def attempt(stage, function):
+    """Run a part of a stage. An error of this script fails the stage and leaves the others running."""
+    begun = time.monotonic()
+    try:
+        function(stage)
+    except Stopped:
+        stage.fail("stopped")
+    except Exception:  # pylint: disable=broad-except
+        stage.fail("scripts/test.py", traceback.format_exc())
+    stage.seconds += time.monotonic() - begun
+
+
+def in_lanes(stages, lanes, act):
+    """Call act(stage) for each stage in their order, `lanes` at a time. A stage waits for those of AFTER."""
+    waiting, running, changed = list(stages), [], threading.Condition()
+
+    def ready():
+        for stage in waiting:
+            if not any(other.name in AFTER.get(stage.name, ()) for other in waiting + running):
+                return stage
+        return None
+
+    def lane():
+        while True:
+            with changed:
+                changed.wait_for(lambda: ready() or not waiting)
+                if not waiting:
+                    return
+                stage = ready()
+                waiting.remove(stage)
+                running.append(stage)
+            try:
+                act(stage)
+            finally:
+                with changed:
+                    running.remove(stage)
+                    changed.notify_all()
+
+    threads = [threading.Thread(target=lane, daemon=True) for _ in range(lanes)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def run_stages(stages, lanes):
+    """Run the stages, and print what becomes of them."""
+    clock = Clock()
+    alone = [stage for stage in stages if STAGES[stage.name] in ALONE]
+    ended = []
+
+    def end(stage):
+        ended.append(stage)
         if not (stage.passed or stage.failed or stage.excused):
             stage.fail("no test was run")
-        print("%d passed, %d failed, %d skipped in %.0f s"
-              % (stage.passed, len(stage.failed), len(stage.skipped), stage.seconds))
-        for text in stage.shown:
+        clock.say("[%d/%d] %s: %s in %.0f s (processor %.0f s)"
+                  % (len(ended), len(stages), stage.name, result(stage), stage.seconds, stage.processor))
+        for text in stage.shown if not children.stopped else ():
             print(text, flush=True)
 
-    print("\n%-14s%8s%8s%8s" % ("stage", "passed", "failed", "skipped"))
+    def act(stage):
+        clock.say("%s begins" % stage.name)
+        attempt(stage, STAGES[stage.name])
+        if stage not in alone:
+            end(stage)
+        else:
+            clock.say("%s: %s so far; the tests that run alone follow at the end" % (stage.name, result(stage)))
+
+    in_lanes([stage for stage in stages if STAGES[stage.name] is not busy], lanes, act)
+    for stage in alone:
+        clock.say("%s, alone" % stage.name)
+        attempt(stage, ALONE[STAGES[stage.name]])
+        end(stage)
+
+
+def summary(stages, seconds):
+    """Print the table of the stages, what was skipped and what failed, and the sums. Return the exit status."""
+    form = "%-14s%8s%8s%8s%9s%11s"
+    print("\n" + form % ("stage", "passed", "failed", "skipped", "seconds", "processor"))
     for stage in stages:
-        print("%-14s%8d%8d%8d"
-              % (stage.name, stage.passed, len(stage.failed), len(stage.skipped)))
+        print(form % (stage.name, stage.passed, len(stage.failed), len(stage.skipped),
+                      "%.0f" % stage.seconds, "%.0f" % stage.processor))
+    print(form % ("all", "", "", "", "%.0f" % seconds, "%.0f" % sum(stage.processor for stage in stages)))
     for word in ("skipped", "failed"):
         for stage in stages:
             for name in getattr(stage, word):
@@ -296,6 +493,52 @@ def main(names):
           % (sum(stage.passed for stage in stages), failed,
              sum(len(stage.skipped) for stage in stages)))
     return 1 if failed else 0
+
+
+def chosen(args):
+    """The names of the stages that the command line asks for, in the order of STAGES."""
+    if unknown := [name for name in args.stage if name not in STAGES]:
+        sys.exit("unknown stage: %s; the stages are: %s" % (" ".join(unknown), " ".join(STAGES)))
+    wanted = set(args.stage)
+    if args.all or not (args.rest or wanted):
+        wanted |= set(QUICK)
+    if args.all or args.rest:
+        wanted |= set(STAGES) - set(QUICK)
+    return [name for name in STAGES if name in wanted]
+
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+
+def main(words):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--rest", action="store_true")
+    parser.add_argument("--lanes", type=int, default=LANES)
+    parser.add_argument("stage", nargs="*")
+    args = parser.parse_args(words)
+    stages = [Stage(name) for name in chosen(args)]
+    os.makedirs(LOGS, exist_ok=True)
+    os.environ["PYTHONPYCACHEPREFIX"] = os.path.join(ROOT, "build", "pycache")
+    os.environ.pop("MAKEFLAGS", None)
+    for stage in stages:
+        open(stage.log, "w", encoding="utf-8").close()
+    begun = time.monotonic()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, interrupt)
+    try:
+        run_stages(stages, max(1, args.lanes))
+    except KeyboardInterrupt:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        print("\nstopped: ending what runs", flush=True)
+        children.stop()
+        return 130
+    with open(os.path.join(LOGS, "times.json"), "w", encoding="utf-8") as file:
+        json.dump({stage.name: {"seconds": stage.seconds, "processor": stage.processor, "steps": stage.steps}
+                   for stage in stages}, file, indent=1)
+    return summary(stages, time.monotonic() - begun)
 
 
 if __name__ == "__main__":

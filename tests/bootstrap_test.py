@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """scripts/bootstrap.sh on simulated systems: this test supplies dpkg-query, apt-get, apt-cache, id and sudo."""
 import os
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -15,7 +16,12 @@ TOOLS = {
                   ' echo "$p installed" || s=1;; esac; done; exit $s',
     # For a virtual package the real one prints nothing and succeeds.
     "apt-cache": 'grep -x -- "$2" "$SYSTEM/offered" || true',
-    "apt-get": 'echo "$*" >>"$SYSTEM/asked"; case "$*" in *update*) exit;; esac\n'
+    # While the file lock is there, another process holds apt's lock; it ends after the second attempt.
+    "apt-get": 'echo "$*" >>"$SYSTEM/asked"\n'
+               'if [ -e "$SYSTEM/lock" ]; then echo "E: Could not get lock /var/lib/dpkg/lock-frontend.'
+               ' It is held by process 4711 (unattended-upgr)" >&2\n'
+               '[ $(wc -l <"$SYSTEM/asked") -lt 2 ] || rm "$SYSTEM/lock"; exit 100; fi\n'
+               'case "$*" in *update*) exit;; esac\n'
                'sleep "${SLOW:-0}"; ok=0\n'
                'for p; do case $p in -*|install|DPkg*) ;; *) if grep -qx -- "$p" "$SYSTEM/offered"; then'
                ' echo "$p" >>"$SYSTEM/new"; else ok=100; fi;; esac; done\n'
@@ -78,12 +84,60 @@ class Bootstrap(unittest.TestCase):
         self.assertEqual(status, 1)
         self.assertIn("recommends build-essential cmake\n", err)
 
-    def test_optional_packages_are_installed_one_by_one(self):
+    def test_optional_packages_that_are_not_offered(self):
+        """They do not prevent the others, and the message says what each is for and how to get it."""
         self.system_has(LAB, ["libtbb-dev"])
         status, out, err = self.run_it("lab")
         self.assertEqual((status, err), (0, ""))
         self.assertIn("libtbb-dev", self.read("installed"))
-        self.assertRegex(out, r"Not installed, so .*: .*libck-dev")
+        self.assertIn("Not installed, so 'make lab' leaves out:\n", out)
+        self.assertIn("  libck-dev: the lab's rows of Concurrency Kit\n", out)
+        self.assertIn("package sources do not have", out)
+        self.assertNotIn("To get them", out)
+        # Without root those that are offered are named, with the command.
+        self.system_has(LAB, ["libtbb-dev"])
+        status, out, _ = self.run_it("lab", WHO="1000")
+        self.assertEqual(status, 0)
+        self.assertRegex(out, "To get them, run as root: .* install --no-install-recommends libtbb-dev\n")
+
+    def test_one_that_is_broken_does_not_prevent_the_others(self):
+        """All are asked for at once; if that fails, each by itself."""
+        self.system_has(LAB[2:], [*LAB, "libtbb-dev", "libck-dev", "broken"])
+        write(os.path.join(self.folder, "apt-cache"), "#!/bin/sh\necho $2\n")  # offers what apt-get can't install
+        status, out, _ = self.run_it("lab")
+        self.assertEqual(status, 0)
+        for name in (*LAB, "libtbb-dev", "libck-dev"):
+            self.assertIn(name + "\n", self.read("installed"))
+        self.assertIn("  libabsl-dev: the lab's rows of Abseil\n", out)
+
+    def test_every_optional_package_has_a_meaning(self):
+        self.system_has([], [])
+        for what in ("lab", "test", "test-all", "docs"):
+            _, out, _ = self.run_it(what, WHO="1000")
+            self.assertIn("leaves out:\n  ", out)
+            self.assertNotIn(": some tests\n", out)
+
+    def test_waits_while_another_holds_apts_lock(self):
+        self.system_has(LAB[2:], LAB)
+        write(os.path.join(self.folder, "lock"), "")
+        status, out, err = self.run_it("build")
+        self.assertEqual((status, err), (0, ""))
+        self.assertEqual(out.count("Waiting for apt's lock, which process 4711 (unattended-upgr) holds"), 1)
+        self.assertIn("build-essential\n", self.read("installed"))
+
+    def test_other_systems_name_everything_that_is_missing(self):
+        tools = tempfile.TemporaryDirectory()
+        self.addCleanup(tools.cleanup)
+        for name in ("bash", "cc", "c++", "make", "python3", "ninja", "pkg-config"):
+            os.symlink(shutil.which(name) or "/bin/true", os.path.join(tools.name, name))
+        done = subprocess.run(["bash", SCRIPT, "build"], env={"PATH": tools.name}, check=False, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertEqual((done.returncode, done.stderr), (1, "Missing: cmake\n"))
+        done = subprocess.run(["bash", SCRIPT, "test"], env={"PATH": tools.name}, check=False, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertEqual(done.returncode, 1)
+        for name in ("cmake", "git", "sqlite3", "fio", "fusermount3", "clang-format"):
+            self.assertIn("Missing: %s\n" % name, done.stderr)
 
     def test_renamed_packages(self):
         both = ["libelf1", "libssl3"], ["libelf1t64", "libssl3t64"]

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Tests of the test runners: they accept correct results, and report each kind of wrong one."""
+import argparse
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -205,6 +208,97 @@ class Count(unittest.TestCase):
             self.assertEqual(self.counted(self.case("fail", inner))[:2], (0, ["t"]))
         self.assertEqual(self.counted(self.case("notrun", '<skipped message="Unable to find"/>'))[:2],
                          (0, ["t"]))
+
+
+class Lanes(unittest.TestCase):
+    """scripts/test.py runs stages side by side, and ends what hangs."""
+
+    def run_it(self, code, *words):
+        """Run test.py with other stages, which `code` defines. Return (exit status, output)."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        done = subprocess.run(self.command(code, folder.name, words), stdout=subprocess.PIPE, text=True, check=False)
+        return done.returncode, done.stdout
+
+    @staticmethod
+    def command(code, folder, words):
+        code = ("import sys; sys.path.insert(0, %r); import test as t\nt.LOGS, t.AFTER, t.ALONE = %r, {}, {}\n%s\n"
+                "t.QUICK = tuple(t.STAGES)\nsys.exit(t.main(sys.argv[1:]))\n"
+                % (os.path.join(ROOT, "scripts"), folder, code))
+        return [sys.executable, "-B", "-c", code, *words]
+
+    def test_side_by_side(self):
+        """Two stages that wait for each other end only if both run; a third waits for the first."""
+        status, text = self.run_it(
+            "import threading\nboth, done = threading.Barrier(2, timeout=600), []\n"
+            "def meet(stage):\n    both.wait()\n    done.append(stage.name)\n    stage.passed += 1\n"
+            "def last(stage):\n    stage.passed += 'a' in done\n"
+            "t.STAGES = {'c': last, 'a': meet, 'b': meet}\nt.AFTER = {'c': ('a',)}")
+        self.assertEqual(status, 0, text)
+        self.assertTrue(text.endswith("\n3 passed, 0 failed, 0 skipped\n"), text)
+
+    def test_alone(self):
+        """What runs alone begins when all lanes are empty."""
+        status, text = self.run_it(
+            "import time\ndone = []\ndef one(stage):\n    time.sleep(.5)\n    done.append(stage.name)\n"
+            "def two(stage):\n    done.append(stage.name)\n"
+            "def alone(stage):\n    stage.passed += sorted(done) == ['a', 'b', 'c']\n"
+            "t.STAGES = {'a': one, 'b': two, 'c': two}\nt.ALONE = {one: alone, two: alone}")
+        self.assertEqual(status, 0, text)
+        self.assertTrue(text.endswith("\n3 passed, 0 failed, 0 skipped\n"), text)
+
+    def test_a_stage_that_hangs_or_breaks(self):
+        """It fails; what it has started is ended, and the other stages run."""
+        status, text = self.run_it(
+            "t.LIMIT, t.GRACE = 1, 1\ndef bad(stage):\n    stage.step('hang', 'sh', '-c', 'sleep 3600 & sleep 3600')\n"
+            "def gone(stage):\n    stage.step('start', 'no-such-program')\n"
+            "def good(stage):\n    stage.passed += stage.run('sh', '-c', '[ $X = 1 ]', X='1')[0]\n"
+            "t.STAGES = {'a': bad, 'b': lambda stage: 1 / 0, 'c': gone, 'd': good, 'e': lambda stage: None}", "--lanes", "1")
+        self.assertEqual(status, 1)
+        for words in ("it did not end in 1 s", "ZeroDivisionError", "No such file or directory: 'no-such-program'",
+                      "failed in e: no test was run", "\n1 passed, 4 failed, 0 skipped\n"):
+            self.assertIn(words, text)
+
+    def test_could_not_run(self):
+        _, text = self.run_it("def skip(stage):\n    stage.skipped.append('needs a boat')\n    stage.excused = True\n"
+                              "t.STAGES = {'a': skip}")
+        self.assertIn("a: could not run: needs a boat", text)
+
+    def test_interrupted(self):
+        """^C ends what a stage has started."""
+        with tempfile.TemporaryDirectory() as folder:
+            code = ("t.GRACE = 1\ndef hang(stage):\n    stage.run('sh', '-c', 'sleep 3600 & echo $$ >%s/pid.new;"
+                    " mv %s/pid.new %s/pid; sleep 3600')\nt.STAGES = {'a': hang, 'b': hang}" % ((folder,) * 3))
+            with subprocess.Popen(self.command(code, folder, ["--lanes", "1"]), stdout=subprocess.PIPE, text=True) as run_it:
+                while not os.path.exists(os.path.join(folder, "pid")):
+                    time.sleep(0.05)
+                run_it.send_signal(signal.SIGTERM)
+                text, _ = run_it.communicate()
+            self.assertEqual(run_it.returncode, 130, text)
+            self.assertNotIn("b begins", text)
+            while self.alive(int(read(folder, "pid"))):
+                time.sleep(0.05)
+
+    @staticmethod
+    def alive(group):
+        """Whether a process of this group runs. One that is dead may stay a zombie where nobody reaps it."""
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                state, _, its, *_ = read("/proc", pid, "stat").rpartition(")")[2].split()
+            except OSError:
+                continue
+            if int(its) == group and state not in "ZX":
+                return True
+        return False
+
+    def test_chosen(self):
+        """`make test` and the rest are everything, and nothing twice."""
+        names = [stages.chosen(argparse.Namespace(all=words == "all", rest=words == "rest", stage=[]))
+                 for words in ("", "rest", "all")]
+        self.assertEqual(sorted(names[0] + names[1]), sorted(names[2]))
+        self.assertEqual(sorted(names[2]), sorted(stages.STAGES))
+        for stage, others in stages.AFTER.items():
+            self.assertLessEqual({stage, *others}, set(stages.STAGES))
 
 
 class Check(unittest.TestCase):
