@@ -19,9 +19,11 @@
  *       it.
  *   H4  All signals are blocked in our handler, also the C library's own two, one of which cancels
  *       a thread. Calling the previous handler, with the mask that it expects, is its last step.
- *   H5  A signal that would kill the process still kills it: the same siginfo is queued to the
- *       thread with the default action, and delivered when our handler has returned. So the core
- *       dump shows the fault.
+ *   H5  A signal that would kill the process still kills it, and the core dump shows the fault. If
+ *       the instruction will fault again, our handler blocks the signal in the context and returns:
+ *       the kernel kills a thread that faults with its signal blocked, and meanwhile the faults of
+ *       other threads are still recovered. Other signals are queued again, with the same siginfo and
+ *       the default action, and delivered when our handler has returned.
  */
 #define _GNU_SOURCE /* sigorset */
 #include <dirent.h>
@@ -421,60 +423,82 @@ static bool is_ignored(const struct sigaction *action)
 	return action->sa_handler == SIG_IGN;
 }
 
-static void set_action(int signal, void (*action)(int))
+static int set_action(int signal, void (*action)(int))
 {
 	struct sigaction simple;
 
 	memset(&simple, 0, sizeof(simple));
 	simple.sa_handler = action;
-	(void)sigaction(signal, &simple, NULL);
+	return sigaction(signal, &simple, NULL);
 }
 
 /*
- * H5. Exception: qemu-user up to 8.1, which has no vDSO, mistakes a signal that a process queues to
- * itself with the si_code of a fault for a crash of qemu. There a memory fault is left to repeat,
- * now with the default action, and other signals are sent without their siginfo.
+ * Exception to H5: qemu-user up to 8.1, which has no vDSO, mistakes a signal that a process queues
+ * to itself with the si_code of a fault for a crash of qemu. There each memory fault is left to
+ * repeat, and other signals are sent without their siginfo.
  */
-static void die_of(int signal, siginfo_t *info)
+static bool may_queue(const siginfo_t *info)
+{
+	return info->si_code <= 0 || getauxval(AT_SYSINFO_EHDR);
+}
+
+/* Will the instruction raise the signal again? Not if a process has queued it with this siginfo. */
+static bool will_repeat(int signal, const siginfo_t *info, const void *context)
+{
+	return is_fault(signal, info) && info->si_code != HF_DETAIL_SI_KERNEL &&
+	       (HF_ARCH_CONTEXT_FAULTED_AT((const ucontext_t *)context, info->si_addr) ||
+		!may_queue(info));
+}
+
+/* Returns false if a filter of system calls does not allow it. */
+static bool queue_to_itself(int signal, siginfo_t *info)
 {
 	pid_t process = getpid(), thread = (pid_t)syscall(SYS_gettid);
-	bool may_queue = info->si_code <= 0 || getauxval(AT_SYSINFO_EHDR);
 
-	set_action(signal, SIG_DFL);
-	if (!may_queue && is_fault(signal, info) && info->si_code != HF_DETAIL_SI_KERNEL)
-		return;
-	if (!may_queue || syscall(SYS_rt_tgsigqueueinfo, process, thread, signal, info))
-		(void)syscall(SYS_tgkill, process, thread, signal);
+	return !set_action(signal, SIG_DFL) &&
+	       ((may_queue(info) &&
+		 !syscall(SYS_rt_tgsigqueueinfo, process, thread, signal, info)) ||
+		!syscall(SYS_tgkill, process, thread, signal));
+}
+
+/* H5 */
+static void die_of(int signal, siginfo_t *info, void *context)
+{
+	if (will_repeat(signal, info, context) || !queue_to_itself(signal, info)) {
+		(void)sigaddset(&((ucontext_t *)context)->uc_sigmask, signal);
+		/* A signal that was sent does not repeat. A fault in our handler kills, too: H4. */
+		if (info->si_code <= 0)
+			*(volatile char *)(uintptr_t)signal = 0;
+	}
 }
 
 /*
  * The kernel does not let a fault be ignored. A fault that repeats when our handler returns is left
  * to the kernel, with SIG_IGN set; a signal that was sent is ignored.
  */
-static void ignore(int signal, siginfo_t *info)
+static void ignore(int signal, siginfo_t *info, void *context)
 {
 	if (info->si_code <= 0 || (signal == SIGBUS && info->si_code == HF_DETAIL_BUS_MCEERR_AO))
 		return;
 	if (info->si_code == HF_DETAIL_SI_KERNEL ||
-	    (signal == SIGSEGV && info->si_code == HF_DETAIL_SEGV_MTEAERR))
-		die_of(signal, info);
-	else
-		set_action(signal, SIG_IGN);
+	    (signal == SIGSEGV && info->si_code == HF_DETAIL_SEGV_MTEAERR) ||
+	    will_repeat(signal, info, context) || set_action(signal, SIG_IGN))
+		die_of(signal, info, context);
 }
 
 /* Gets the previous action; returns true if it is a handler to call. */
-static bool choose_before(int signal, siginfo_t *info, struct sigaction *before)
+static bool choose_before(int signal, siginfo_t *info, void *context, struct sigaction *before)
 {
 	unsigned int i = signal == SIGSEGV ? 0 : 1;
 
 	*before = saved[i].action[hf_atomic32_load_acquire(&saved[i].current)];
 	if (is_ignored(before)) {
-		ignore(signal, info);
+		ignore(signal, info, context);
 		return false;
 	}
 	if (is_default(before) || (before->sa_flags & (int)SA_RESETHAND &&
 				   hf_atomic32_xchg_acq_rel(&saved[i].reset, 1) != 0)) {
-		die_of(signal, info);
+		die_of(signal, info, context);
 		return false;
 	}
 	return true;
@@ -496,7 +520,7 @@ static __attribute__((noinline)) struct next handle(int signal, siginfo_t *info,
 	sigjmp_buf *jump = NULL;
 	uint32_t parity = hf_grace_enter(&inside);
 	bool passes = !recover(signal, info, context, &jump) &&
-		      choose_before(signal, info, &before);
+		      choose_before(signal, info, context, &before);
 
 	hf_grace_leave(&inside, parity);
 	errno = error;
@@ -519,8 +543,10 @@ static __attribute__((noinline)) struct next handle(int signal, siginfo_t *info,
 /* Ends in a tail call, if optimised: our code need not be mapped when the next handler returns. */
 static void handler(int signal, siginfo_t *info, void *context)
 {
+	uint64_t flags = hf_arch_alignment_checks_off();
 	struct next next = handle(signal, info, context);
 
+	hf_arch_alignment_checks_restore(flags);
 	if (next.informed)
 		next.informed(signal, info, context);
 	else if (next.plain)
@@ -534,16 +560,18 @@ static void handler(int signal, siginfo_t *info, void *context)
  */
 static void watching_handler(int signal, siginfo_t *info, void *context)
 {
+	uint64_t flags = hf_arch_alignment_checks_off();
 	sigjmp_buf *jump = NULL;
 	int error = errno; /* F2 */
 	uint32_t parity = hf_grace_enter(&inside);
 
 	if (!recover(signal, info, context, &jump))
-		die_of(signal, info);
+		die_of(signal, info, context);
 	hf_grace_leave(&inside, parity);
 	errno = error;
 	if (jump)
 		leave_by_jump(jump, context);
+	hf_arch_alignment_checks_restore(flags);
 }
 
 /* ---- installing --------------------------------------------------------------------------- */
@@ -691,7 +719,7 @@ static void stop_watching(void)
 
 	for (unsigned int i = 0; i < SIGNALS; i++) {
 		if (!sigaction(signals[i], NULL, &now) && has_handler(&now, watching_handler))
-			set_action(signals[i], SIG_DFL);
+			(void)set_action(signals[i], SIG_DFL);
 	}
 }
 

@@ -11,9 +11,12 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,11 +37,16 @@
 
 enum { CANNOT = 77, SECONDS = 60 }; /* exit status: this case can't run here; most for one child */
 
+/* Where a context tells which address its thread's last exception was for. */
+#if (defined(__x86_64__) || defined(__aarch64__)) && !defined(HF_ARCH_GENERIC)
+#define HF_KNOWS_FAULTS 1
+#endif
+
 #define NOWHERE 0x123456u
 static const uintptr_t nowhere = NOWHERE;
 
 /* Differences that docs/design/0009-nofault.md documents. */
-enum difference { EQUAL, NO_ADDRESS };
+enum difference { EQUAL, NO_ADDRESS, NO_CODE };
 
 /* The signal's disposition before the test, and how the signal is generated. */
 enum disposition { KEPT, IGNORED, DEFAULT };
@@ -276,6 +284,54 @@ static void behind_a_recovered_one(void)
 		_exit(98);
 	touch(nowhere);
 }
+
+/* ---- sandboxes ---------------------------------------------------------------------------- */
+
+/* A filter answers EPERM to all system calls that a handler could use but its return. */
+static void enter_sandbox(void)
+{
+#define ALLOW(call)                                                                                \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),                                           \
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		ALLOW(SYS_rt_sigreturn),
+		ALLOW(SYS_exit_group),
+		ALLOW(SYS_write),
+		ALLOW(SYS_kill),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+	};
+	struct sock_fprog program = { sizeof(filter) / sizeof(filter[0]), filter };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		_exit(CANNOT);
+}
+
+static void fault_in_sandbox(void)
+{
+	pid_t self = getpid();
+
+	if (current->disposition == IGNORED)
+		(void)signal(SIGSEGV, SIG_IGN);
+	arm();
+	enter_sandbox();
+	if (current->event == KILL)
+		(void)syscall(SYS_kill, self, SIGSEGV);
+	else
+		touch(current->address);
+}
+
+#ifdef HF_KNOWS_FAULTS
+/* Allows only read, write, _exit and rt_sigreturn, and kills at any other call. */
+static void fault_in_strict_mode(void)
+{
+	arm();
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT))
+		_exit(CANNOT);
+	touch(nowhere);
+}
+#endif
 
 /* ---- sent, not raised --------------------------------------------------------------------- */
 
@@ -525,6 +581,16 @@ static void misaligned(void)
 	say(left ? "some is left\n" : "all is done\n");
 }
 
+#ifndef HF_ARCH_GENERIC
+/* Delivery of a signal keeps EFLAGS.AC: our handler must not fault because of it. */
+static void fault_with_alignment_checks(void)
+{
+	arm();
+	__asm__ volatile("pushfq\n\torq	$0x40000, (%%rsp)\n\tpopfq" ::: "memory", "cc");
+	*(volatile char *)nowhere = 1;
+}
+#endif
+
 #endif
 
 #ifdef __aarch64__
@@ -582,6 +648,13 @@ static const struct effect effects[] = {
 	{ "a fault in a handler", .run = in_a_handler },
 	{ "a fault in another thread", .run = in_a_thread },
 	{ "a fault after a recovered one", .run = behind_a_recovered_one },
+	{ "in a sandbox, a fault", .run = fault_in_sandbox, .address = NOWHERE },
+	{ "in a sandbox, ignored, a fault", .run = fault_in_sandbox, .disposition = IGNORED,
+	  .address = NOWHERE },
+	{ "in a sandbox, kill", .run = fault_in_sandbox, .event = KILL, .difference = NO_CODE },
+#ifdef HF_KNOWS_FAULTS
+	{ "in seccomp's strict mode, a fault", .run = fault_in_strict_mode },
+#endif
 	{ "kill", .run = simple, .event = KILL, .signal = SIGSEGV },
 	{ "raise", .run = simple, .event = RAISE, .signal = SIGBUS },
 	{ "sigqueue", .run = simple, .event = QUEUE_VALUE, .signal = SIGSEGV },
@@ -622,6 +695,11 @@ static const struct effect effects[] = {
 	{ "a handler that changes the context", .run = handler_changes_context },
 #endif
 #ifdef __x86_64__
+	{ "in a sandbox, an address that is not canonical", .run = fault_in_sandbox,
+	  .address = 0x8000000000000000u },
+#ifndef HF_ARCH_GENERIC
+	{ "a fault, alignment checks", .run = fault_with_alignment_checks },
+#endif
 	{ "an address that is not canonical", .run = simple, .address = 0x8000000000000000u },
 	{ "the same by a stack register", .run = not_canonical_by_stack_register },
 	{ "int $4", .run = overflow_interrupt },
@@ -775,6 +853,10 @@ static void compare(const struct effect *effect)
 			armed.code = without.code;
 			armed.address = without.address;
 		}
+	}
+	if (effect->difference == NO_CODE) {
+		armed.code = without.code;
+		armed.address = without.address;
 	}
 	if (!ktap_result(same(&without, &armed), "%s", effect->name)) {
 		print("without", &without);

@@ -8,7 +8,10 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../ktap.h"
@@ -47,13 +50,19 @@ static bool is_theirs(int signal)
 	return __real_sigaction(signal, NULL, &now) == 0 && now.sa_sigaction == theirs;
 }
 
+static volatile char *volatile nowhere = (volatile char *)(uintptr_t)16;
+
 /* After this many calls for `victim` the other thread's handler is set; 0 = never. */
 static int countdown, victim;
+static bool is_dying;
 
 int __wrap_sigaction(int signal, const struct sigaction *action, struct sigaction *before)
 {
-	int error = __real_sigaction(signal, action, before);
+	int error;
 
+	if (is_dying && action)
+		_exit(7);
+	error = __real_sigaction(signal, action, before);
 	if (signal == victim && countdown > 0 && --countdown == 0)
 		set_theirs(signal);
 	return error;
@@ -111,10 +120,42 @@ static bool set_while_removing(int signal, int calls)
 	return other_is_ours && hf_nofault_install() == 0 && hf_nofault_owned() && recovers();
 }
 
+/*
+ * A fault that is not ours kills, and up to the end the action stays ours: a thread that faults in a
+ * `_nofault` function meanwhile is recovered, and not in the core dump in place of the culprit.
+ */
+static bool dies_with_our_handler(void)
+{
+	int status = 0;
+	pid_t child;
+
+	start(0, 0);
+	if (hf_nofault_install())
+		return false;
+	child = fork();
+	if (child == 0) {
+		(void)setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+		is_dying = true;
+		*nowhere = 1;
+		_exit(8);
+	}
+	if (waitpid(child, &status, 0) == child && WIFSIGNALED(status) &&
+	    WTERMSIG(status) == SIGSEGV)
+		return true;
+	printf("# status %#x\n", (unsigned int)status);
+	return false;
+}
+
 int main(void)
 {
 	(void)alarm(60);
-	ktap_begin(4);
+	ktap_begin(5);
+#if (defined(__x86_64__) || defined(__aarch64__)) && !defined(HF_ARCH_GENERIC)
+	ktap_result(dies_with_our_handler(), "another thread faults while this one dies");
+#else
+	ktap_skip("a context does not tell the address of its fault",
+		  "another thread faults while this one dies");
+#endif
 	ktap_result(set_while_installing(SIGSEGV), "SIGSEGV is set while we install");
 	ktap_result(set_while_installing(SIGBUS), "SIGBUS is set while we install");
 	ktap_result(set_while_removing(SIGSEGV, 2), "SIGSEGV is set while we remove");

@@ -230,7 +230,20 @@ PROGRAMS = [
      "(installed && !is_default(&found)", "(was_set && !is_default(&found)"),
     ("watched by the handler that passes on", "forgotten", "the same, a fault elsewhere", SIGNALS, SIGNALS,
      "instead_of(&before[i], watching_handler)", "instead_of(&before[i], handler)"),
+    ("the action is the default before the death", "meanwhile", "another thread faults while this one dies", SIGNALS, SIGNALS,
+     "if (will_repeat(signal, info, context) || !queue_to_itself(signal, info))", "if (!queue_to_itself(signal, info))"),
+    ("no death where a filter forbids it", "effect", "in a sandbox, an address that is not canonical", SIGNALS, SIGNALS,
+     "if (will_repeat(signal, info, context) || !queue_to_itself(signal, info))",
+     "(void)queue_to_itself(signal, info);\n	if (will_repeat(signal, info, context))"),
+    ("a sent signal does not kill in a sandbox", "effect", "in a sandbox, kill", SIGNALS, SIGNALS,
+     "		if (info->si_code <= 0)\n			*(volatile char *)", "		if (0)\n			*(volatile char *)"),
+    ("each signal is taken for one that repeats", "effect", "queued to itself as a fault", SIGNALS, SIGNALS,
+     "HF_ARCH_CONTEXT_FAULTED_AT((const ucontext_t *)context, info->si_addr)", "context"),
+    ("the handler keeps the alignment checks", "effect", "a fault, alignment checks", SIGNALS, SIGNALS,
+     "	uint64_t flags = hf_arch_alignment_checks_off();\n	struct next next", "	uint64_t flags = 0;\n	struct next next"),
 ]
+
+LINK = {"meanwhile": ["-Wl,--wrap=sigaction"]}  # options, as in tests/CMakeLists.txt
 
 
 def compile_and_link(*command):
@@ -295,8 +308,8 @@ def program_of(args, number, whole, program, case, changed, compiled, change):
     flawed = object_of(args, os.path.join(tree, "src", compiled), os.path.join(folder, "flawed.o"))
     path = os.path.join(tree, program)
     tests = object_of(args, os.path.join(args.source_dir, "tests", "nofault", program + ".c"), os.path.join(folder, "tests.o"))
-    compile_and_link(args.cc, tests, whole["lab"], flawed, args.library, "-lpthread", "-o", path)
-    ran = subprocess.run([path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+    compile_and_link(args.cc, tests, whole["lab"], flawed, args.library, "-lpthread", *LINK.get(program, ()), "-o", path)
+    ran = subprocess.run([path, case], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                          timeout=LONG, check=False)
     return mutation.must_fail(ran.returncode, ran.stdout, r"^not ok \d+ %s$" % re.escape(case))
 

@@ -236,6 +236,24 @@ TEST_IN_CHILD(NoFaultSignals, ManyThreadsInstallFaultAndFork, 0)
 	});
 }
 
+#ifdef __x86_64__
+// The delivery of a signal keeps the flag, and our handler's own accesses may be unaligned.
+TEST_IN_CHILD(NoFaultSignals, AlignmentChecksAreOn, 0)
+{
+	uint8_t value = 0;
+	int error;
+
+	MUST(hf_nofault_install() == 0);
+	__builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() | 0x40000);
+	error = hf_load8_nofault(&value, bad);
+	bool kept = __builtin_ia32_readeflags_u64() & 0x40000;
+
+	__builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() & ~0x40000ull);
+	MUST(error == -14 && kept);
+	must_recover();
+}
+#endif
+
 volatile sig_atomic_t interruptions;
 
 void faulting_handler(int)

@@ -13,6 +13,8 @@
  *   HF_ARCH_HAS_REP          one repeated instruction clears and copies: hf_arch_rep_stosb, ..._movsb
  *   HF_ARCH_HAS_PAIR         clear and copy have forms with pairs of registers: HF_ARCH_STORE_PAIR_OR
  *                            and more
+ *
+ * and may define what has a default below.
  */
 #include "compiler.h"
 
@@ -31,6 +33,17 @@
 #else
 #include "arch/generic/cpu.h"
 #include "arch/generic/nofault.h"
+#endif
+
+/* A context that does not tell the address of the thread's last fault. */
+#ifndef HF_ARCH_CONTEXT_FAULTED_AT
+#define HF_ARCH_CONTEXT_FAULTED_AT(context, address) ((void)(context), (void)(address), false)
+#endif
+
+/* For signal handlers: unaligned accesses of compiled code don't fault. */
+#ifndef HF_ARCH_HAS_ALIGNMENT_CHECKS
+#define hf_arch_alignment_checks_off() 0
+#define hf_arch_alignment_checks_restore(flags) ((void)(flags))
 #endif
 
 #endif

@@ -27,6 +27,13 @@
 /* The program counter in a ucontext_t, for the signal handler. */
 #define HF_ARCH_CONTEXT_PC(context) ((context)->uc_mcontext.pc)
 
+/*
+ * Was the thread's last exception an access to this address? Then the instruction faults again when
+ * the handler returns, unless the memory has come back.
+ */
+#define HF_ARCH_CONTEXT_FAULTED_AT(context, address)                                               \
+	((uintptr_t)(context)->uc_mcontext.fault_address == (uintptr_t)(address))
+
 #define HF_DETAIL_LOAD_NOFAULT(bits, instruction)                                                  \
 	HF_INLINE int hf_arch_load##bits##_nofault(uint##bits##_t *value, const volatile void *p)  \
 	{                                                                                          \

@@ -32,6 +32,34 @@
 /* The program counter in a ucontext_t, for the signal handler. */
 #define HF_ARCH_CONTEXT_PC(context) ((context)->uc_mcontext.gregs[16])
 
+/*
+ * Was the thread's last exception an access to this address? (The page fault is exception 14; CR2.)
+ * Then the instruction faults again when the handler returns, unless the memory has come back.
+ */
+#define HF_ARCH_CONTEXT_FAULTED_AT(context, address)                                               \
+	((context)->uc_mcontext.gregs[20] == 14 &&                                                 \
+	 (uintptr_t)(context)->uc_mcontext.gregs[22] == (uintptr_t)(address))
+
+/*
+ * EFLAGS.AC of a signal handler, which is that of the code that it interrupted: with it, unaligned
+ * accesses of compiled code fault. Returns the flags before.
+ */
+#define HF_ARCH_HAS_ALIGNMENT_CHECKS 1
+HF_INLINE uint64_t hf_arch_alignment_checks_off(void)
+{
+	uint64_t flags = __builtin_ia32_readeflags_u64();
+
+	if (HF_UNLIKELY(flags & 0x40000))
+		__builtin_ia32_writeeflags_u64(flags & ~(uint64_t)0x40000);
+	return flags;
+}
+
+HF_INLINE void hf_arch_alignment_checks_restore(uint64_t flags)
+{
+	if (HF_UNLIKELY(flags & 0x40000))
+		__builtin_ia32_writeeflags_u64(flags);
+}
+
 #define HF_DETAIL_LOAD_NOFAULT(bits, instruction, constraint)                                      \
 	HF_INLINE int hf_arch_load##bits##_nofault(uint##bits##_t *value, const volatile void *p)  \
 	{                                                                                          \
