@@ -194,7 +194,7 @@ TMPFS_PRIVATE int tmpfs_truncate(struct tmpfs_inode *inode, int64_t to)
 
 	if (to < 0)
 		return -EINVAL;
-	hf_mutex_lock(&inode->lock);
+	hf_mutex_lock(&inode->contents);
 	old = tmpfs_size(inode);
 	set_size(inode, size);
 	if (size <= old) {
@@ -205,7 +205,7 @@ TMPFS_PRIVATE int tmpfs_truncate(struct tmpfs_inode *inode, int64_t to)
 	}
 	tmpfs_drop_setuid(inode);
 	tmpfs_touch(inode);
-	hf_mutex_unlock(&inode->lock);
+	hf_mutex_unlock(&inode->contents);
 	return 0;
 }
 
@@ -292,7 +292,7 @@ TMPFS_PRIVATE int tmpfs_allocate(struct tmpfs_inode *inode, int mode, uint64_t b
 {
 	int error = 0;
 
-	hf_mutex_lock(&inode->lock);
+	hf_mutex_lock(&inode->contents);
 	if (mode & HF_TMPFS_FALLOC_PUNCH_HOLE) {
 		punch(inode, begin, end);
 	} else {
@@ -305,6 +305,6 @@ TMPFS_PRIVATE int tmpfs_allocate(struct tmpfs_inode *inode, int mode, uint64_t b
 		tmpfs_drop_setuid(inode);
 		tmpfs_touch(inode);
 	}
-	hf_mutex_unlock(&inode->lock);
+	hf_mutex_unlock(&inode->contents);
 	return error;
 }

@@ -24,7 +24,7 @@ TMPFS_PRIVATE void tmpfs_clear_own(char *memory, size_t size);
 /* Returns the bytes read; fewer than `size` at the end of the file, or if *fault is set. */
 TMPFS_PRIVATE size_t tmpfs_read_pages(struct tmpfs_inode *inode, char *to, size_t size, uint64_t at,
 				      bool *fault);
-/* Under the mutex. Returns the bytes written; if fewer than `size`, *error is the reason. */
+/* Under `contents`. Returns the bytes written; if fewer than `size`, *error is the reason. */
 TMPFS_PRIVATE size_t tmpfs_write_pages(struct tmpfs_inode *inode, const char *from, size_t size,
 				       uint64_t at, int *error);
 TMPFS_PRIVATE int tmpfs_truncate(struct tmpfs_inode *inode, int64_t size);

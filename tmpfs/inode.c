@@ -74,6 +74,7 @@ TMPFS_PRIVATE int tmpfs_inode_new(struct hf_tmpfs *fs, const struct tmpfs_inode 
 	made->mode = what->mode & 07777;
 	made->device = what->device;
 	made->number = atomic_fetch_add_explicit(&fs->next_inode, 1, memory_order_relaxed) + 1;
+	hf_mutex_init(&made->contents);
 	hf_mutex_init(&made->lock);
 	hf_spinlock_init(&made->times);
 	made->links = tmpfs_is_dir(made) ? 2 : 1;
@@ -195,11 +196,16 @@ TMPFS_PRIVATE void tmpfs_drop_setuid(struct tmpfs_inode *inode)
 {
 	struct hf_tmpfs_caller caller;
 
-	if (TMPFS_LIKELY(!(inode->mode & (S_ISUID | S_ISGID))) || inode->type != S_IFREG)
+	if (TMPFS_LIKELY(!(atomic_load_explicit(&inode->mode, memory_order_relaxed) &
+			   (S_ISUID | S_ISGID))) ||
+	    inode->type != S_IFREG)
 		return;
 	caller = tmpfs_caller();
-	if (!caller.privileged)
-		inode->mode &= ~setuid_bits(inode, &caller);
+	if (caller.privileged)
+		return;
+	hf_mutex_lock(&inode->lock);
+	inode->mode &= ~setuid_bits(inode, &caller);
+	hf_mutex_unlock(&inode->lock);
 }
 
 TMPFS_PRIVATE void tmpfs_inode_stat(struct tmpfs_inode *inode, struct stat *to)

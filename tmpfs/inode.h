@@ -43,8 +43,9 @@ struct tmpfs_inode {
 	mode_t type; /* S_IFMT bits; type, number and device never change */
 	uint64_t number;
 	dev_t device;
-	hf_mutex_t lock; /* L2, L3: guards the non-atomic fields below */
-	mode_t mode;     /* without the type */
+	hf_mutex_t contents;  /* L3: of a file: changes of its size and pages, however long */
+	hf_mutex_t lock;      /* L2, L3: guards the other fields below; never held for long */
+	_Atomic(mode_t) mode; /* without the type; changed under `lock` */
 	uint64_t links;
 	uid_t uid;
 	gid_t gid;
@@ -117,8 +118,7 @@ TMPFS_PRIVATE void tmpfs_touch_attributes(struct tmpfs_inode *inode);
 /* Updates the access time after a read. */
 TMPFS_PRIVATE void tmpfs_accessed(struct tmpfs_inode *inode);
 /*
- * Under the mutex, on a change of contents: clears setuid and setgid unless the caller may keep
- * them.
+ * Under `contents`, when they change: clears setuid and setgid unless the caller may keep them.
  */
 TMPFS_PRIVATE void tmpfs_drop_setuid(struct tmpfs_inode *inode);
 

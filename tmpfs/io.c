@@ -29,7 +29,7 @@ static ssize_t write_at(struct tmpfs_file *file, const char *from, size_t size, 
 	int error = 0;
 	size_t done, room;
 
-	hf_mutex_lock(&inode->lock);
+	hf_mutex_lock(&inode->contents);
 	if (file->flags & O_APPEND)
 		*at = (int64_t)tmpfs_size(inode);
 	room = (size_t)tmpfs_least(size, (uint64_t)(TMPFS_SIZE_MAX - *at));
@@ -38,7 +38,7 @@ static ssize_t write_at(struct tmpfs_file *file, const char *from, size_t size, 
 		tmpfs_drop_setuid(inode);
 		tmpfs_touch(inode);
 	}
-	hf_mutex_unlock(&inode->lock);
+	hf_mutex_unlock(&inode->contents);
 	if (done > 0)
 		return (ssize_t)done;
 	return !error && room < size ? -EFBIG : error;

@@ -79,11 +79,6 @@ TMPFS_PRIVATE struct hf_tmpfs_caller tmpfs_caller(void)
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
-static uint64_t bytes_waiting(struct hf_tmpfs *fs)
-{
-	return atomic_load_explicit(&fs->waiting_bytes, memory_order_relaxed);
-}
-
 TMPFS_PRIVATE void tmpfs_object_delete(struct tmpfs_block *block)
 {
 	struct hf_tmpfs *fs = block->fs;
@@ -121,16 +116,8 @@ static void collect(struct hf_tmpfs *fs)
 
 TMPFS_PRIVATE void *tmpfs_object_new(struct hf_tmpfs *fs, enum tmpfs_kind kind, size_t size)
 {
-	struct tmpfs_block *block;
+	struct tmpfs_block *block = get_memory(fs, size);
 
-	/* Back-pressure: allocate nothing while too much memory waits to be freed. */
-	if (TMPFS_UNLIKELY(bytes_waiting(fs) > TMPFS_WAITING_HARD)) {
-		hf_mutex_lock(&fs->collecting);
-		if (bytes_waiting(fs) > TMPFS_WAITING_HARD)
-			collect(fs);
-		hf_mutex_unlock(&fs->collecting);
-	}
-	block = get_memory(fs, size);
 	if (!block)
 		return NULL;
 	*block = (struct tmpfs_block){ .fs = fs, .kind = kind, .size = (uint32_t)size };
@@ -165,10 +152,12 @@ TMPFS_PRIVATE void tmpfs_object_delete_later(struct tmpfs_block *chain)
 						      memory_order_release, memory_order_relaxed));
 	if (!head)
 		sem_post(&fs->to_trim);
-	if (bytes > TMPFS_WAITING_SOFT && hf_mutex_trylock(&fs->collecting)) {
-		collect(fs);
-		hf_mutex_unlock(&fs->collecting);
-	}
+	if (bytes > TMPFS_WAITING_HARD)
+		hf_mutex_lock(&fs->collecting); /* back-pressure */
+	else if (bytes <= TMPFS_WAITING_SOFT || !hf_mutex_trylock(&fs->collecting))
+		return;
+	collect(fs);
+	hf_mutex_unlock(&fs->collecting);
 }
 
 /*

@@ -17,8 +17,8 @@
 #include "tmpfs.h"
 
 /*
- * Bytes waiting for a grace period: above SOFT a freeing call collects, above HARD allocations
- * wait.
+ * Bytes waiting for a grace period: above SOFT a call that frees collects, unless another does so;
+ * above HARD it waits for the other.
  */
 #define TMPFS_WAITING_SOFT (256u << 10)
 #define TMPFS_WAITING_HARD (4u << 20)
@@ -77,11 +77,13 @@ struct hf_tmpfs {
 
 /*
  * Allocates an object, which starts with its block; only the block is initialized. NULL = no
- * memory. May wait for a grace period, as tmpfs_object_delete_later() may: not in a read-side
- * section, nor under a spinlock.
+ * memory. Not under a spinlock.
  */
 TMPFS_PRIVATE void *tmpfs_object_new(struct hf_tmpfs *fs, enum tmpfs_kind kind, size_t size);
-/* Frees one object, or a chain, at once; a chain after a grace period. */
+/*
+ * Frees one object, or a chain, at once; a chain after a grace period, for which it may wait: not in
+ * a read-side section.
+ */
 TMPFS_PRIVATE void tmpfs_object_delete(struct tmpfs_block *block);
 TMPFS_PRIVATE uint64_t tmpfs_objects_delete(struct tmpfs_block *chain); /* returns the bytes */
 TMPFS_PRIVATE void tmpfs_object_delete_later(struct tmpfs_block *chain);

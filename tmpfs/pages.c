@@ -16,7 +16,8 @@
 
 #include "pages.h"
 
-#define LEVELS 11 /* of 6 bits: more than an index has */
+#define LEVELS 11        /* of 6 bits: more than an index has */
+#define PIECE (1u << 20) /* bytes that are removed before they are freed */
 
 static struct tmpfs_node *as_node(struct tmpfs_block *block)
 {
@@ -129,6 +130,17 @@ static bool take_nodes(struct hf_tmpfs *fs, struct tmpfs_node **nodes, unsigned 
 	return true;
 }
 
+static uint64_t items_of(const struct tmpfs_tree *tree)
+{
+	return atomic_load_explicit(&tree->items, memory_order_relaxed);
+}
+
+/* Under the tree's mutex; stat reads the number without it. */
+static void set_items(struct tmpfs_tree *tree, uint64_t items)
+{
+	atomic_store_explicit(&tree->items, items, memory_order_relaxed);
+}
+
 /* `charged`: its nodes count against the limit, tmpfs_tree_pages(). */
 static int insert(struct tmpfs_tree *tree, uint64_t index, struct tmpfs_block *item, bool charged)
 {
@@ -155,8 +167,8 @@ static int insert(struct tmpfs_tree *tree, uint64_t index, struct tmpfs_block *i
 			at = as_node(load(&at->slot[slot_of(at, index)]));
 		below = at->shift / TMPFS_NODE_BITS;
 	}
-	before = charged ? tmpfs_tree_pages(tree->items, tree->nodes) : 0;
-	after = charged ? tmpfs_tree_pages(tree->items + 1, tree->nodes + above + below) : 0;
+	before = charged ? tmpfs_tree_pages(items_of(tree), tree->nodes) : 0;
+	after = charged ? tmpfs_tree_pages(items_of(tree) + 1, tree->nodes + above + below) : 0;
 	if (after > before && !tmpfs_reserve(&fs->pages_used, fs->page_limit, after - before))
 		return -ENOSPC;
 	if (!take_nodes(fs, nodes, above + below)) {
@@ -195,7 +207,7 @@ static int insert(struct tmpfs_tree *tree, uint64_t index, struct tmpfs_block *i
 	}
 	at->used++;
 	store(&at->slot[slot_of(at, index)], item);
-	tree->items++;
+	set_items(tree, items_of(tree) + 1);
 	return 0;
 }
 
@@ -229,12 +241,14 @@ struct removal {
 	uint64_t first, last; /* both included */
 	bool keep;            /* free the nodes only, not the items */
 	struct tmpfs_block *chain;
+	uint64_t bytes; /* of the chain: it ends with PIECE */
 };
 
 static void chain_up(struct removal *removal, struct tmpfs_block *block)
 {
 	block->next = removal->chain;
 	removal->chain = block;
+	removal->bytes += block->size;
 }
 
 /* Recursive, at most LEVELS deep. `base` is the index of the node's first item. */
@@ -245,13 +259,13 @@ static void remove_from(struct removal *removal, struct tmpfs_node *node, uint64
 
 	if (covers(node, removal->last - base))
 		end = slot_of(node, removal->last) + 1;
-	for (unsigned int i = slot_of(node, first); i < end; i++) {
+	for (unsigned int i = slot_of(node, first); i < end && removal->bytes < PIECE; i++) {
 		struct tmpfs_block *block = load(&node->slot[i]);
 
 		if (!block)
 			continue;
 		if (node->shift == 0) {
-			removal->tree->items--;
+			set_items(removal->tree, items_of(removal->tree) - 1);
 		} else {
 			remove_from(removal, as_node(block), base + ((uint64_t)i << node->shift));
 			if (as_node(block)->used > 0)
@@ -265,12 +279,13 @@ static void remove_from(struct removal *removal, struct tmpfs_node *node, uint64
 	}
 }
 
+/* Takes out a piece of the range; NULL = nothing is left. */
 static struct tmpfs_block *take_out(struct tmpfs_tree *tree, uint64_t first, uint64_t end,
 				    bool keep)
 {
 	struct tmpfs_node *root = atomic_load_explicit(&tree->root, memory_order_relaxed);
-	struct removal removal = { tree, first, end - 1, keep, NULL };
-	uint64_t before = tree->items + tmpfs_tree_pages(tree->items, tree->nodes);
+	struct removal removal = { tree, first, end - 1, keep, NULL, 0 };
+	uint64_t before = items_of(tree) + tmpfs_tree_pages(items_of(tree), tree->nodes);
 
 	if (!root || first >= end || !covers(root, first))
 		return NULL;
@@ -281,14 +296,18 @@ static struct tmpfs_block *take_out(struct tmpfs_tree *tree, uint64_t first, uin
 		chain_up(&removal, &root->block);
 	}
 	if (!keep)
-		tmpfs_unreserve(&root->block.fs->pages_used,
-				before - tree->items - tmpfs_tree_pages(tree->items, tree->nodes));
+		tmpfs_unreserve(
+			&root->block.fs->pages_used,
+			before - items_of(tree) - tmpfs_tree_pages(items_of(tree), tree->nodes));
 	return removal.chain;
 }
 
 TMPFS_PRIVATE void tmpfs_pages_remove(struct tmpfs_tree *tree, uint64_t first, uint64_t end)
 {
-	tmpfs_object_delete_later(take_out(tree, first, end, false));
+	struct tmpfs_block *chain;
+
+	while ((chain = take_out(tree, first, end, false)))
+		tmpfs_object_delete_later(chain);
 }
 
 TMPFS_PRIVATE void tmpfs_tree_remove(struct tmpfs_tree *tree, uint64_t index)
@@ -298,5 +317,8 @@ TMPFS_PRIVATE void tmpfs_tree_remove(struct tmpfs_tree *tree, uint64_t index)
 
 TMPFS_PRIVATE void tmpfs_pages_free(struct tmpfs_tree *tree)
 {
-	(void)tmpfs_objects_delete(take_out(tree, 0, TMPFS_INDEX_END, false));
+	struct tmpfs_block *chain;
+
+	while ((chain = take_out(tree, 0, TMPFS_INDEX_END, false)))
+		(void)tmpfs_objects_delete(chain);
 }

@@ -12,7 +12,8 @@
 
 /*
  * slot[i] covers 2^shift items; it points to an item if shift is 0, else to a node. Changed under
- * the inode's mutex. Every node has at least one slot in use.
+ * the tree's mutex: a file's `contents`, or a directory's `lock`. Every node has at least one slot
+ * in use.
  */
 struct tmpfs_node {
 	struct tmpfs_block block;
@@ -23,7 +24,8 @@ struct tmpfs_node {
 
 struct tmpfs_tree {
 	_Atomic(struct tmpfs_node *) root;
-	uint64_t items, nodes; /* under the mutex of the inode that has the tree */
+	atomic_uint_least64_t items; /* changed under the mutex of the tree */
+	uint64_t nodes;              /* under the mutex */
 };
 
 /* Above every index: byte offsets of pages below it fit in 64 bits. */
@@ -35,7 +37,7 @@ struct tmpfs_page {
 	 * false: allocated by fallocate and not written; read() and SEEK_HOLE treat it as a hole.
 	 */
 	atomic_bool written;
-	bool fresh;     /* inserted by the current fallocate; under the inode's mutex */
+	bool fresh;     /* inserted by the current fallocate; under `contents` */
 	uint64_t index; /* for the check */
 	_Alignas(64) char data[HF_TMPFS_PAGE];
 };
@@ -76,7 +78,10 @@ TMPFS_PRIVATE int tmpfs_page_new(struct hf_tmpfs *fs, struct tmpfs_page **page);
 TMPFS_PRIVATE void tmpfs_page_free(struct tmpfs_page *page); /* never inserted */
 TMPFS_PRIVATE int tmpfs_page_insert(struct tmpfs_tree *tree, uint64_t index,
 				    struct tmpfs_page *page);
-/* From `first` up to and without `end`. */
+/*
+ * From `first` up to and without `end`, in pieces: the space of a piece becomes free when its memory
+ * begins to wait for a grace period, so memory that still waits is bounded.
+ */
 TMPFS_PRIVATE void tmpfs_pages_remove(struct tmpfs_tree *tree, uint64_t first, uint64_t end);
 TMPFS_PRIVATE void
 tmpfs_pages_free(struct tmpfs_tree *tree); /* no grace period: the inode is dead */

@@ -44,9 +44,12 @@
  *
  * Memory
  *   Memory that has been removed from the tree is freed after a grace period: by the file system's
- *   own thread after 20 ms, by a freeing call if more than 256 KiB wait, and above 4 MiB allocating
- *   calls wait for it. So resident memory stays below 1.25 times the limit of data, plus the inodes
- *   and names, plus 4 MiB and what a single call frees. Unused memory is returned to the system.
+ *   own thread after 20 ms, or by a freeing call if more than 256 KiB wait; above 4 MiB each freeing
+ *   call waits for it. So resident memory stays below 1.25 times the limit of data, plus the inodes
+ *   and names, plus 4 MiB and one for each thread. Unused memory is returned to the system.
+ *
+ *   A call that allocates or frees much of a file makes only writers of that file wait; its space
+ *   becomes free bit by bit.
  *
  *   If memory runs out, each call can return ENOMEM. One thing aborts instead: a thread's first
  *   call registers the thread with liburcu, which aborts if it can't allocate. hf_tmpfs_new()
