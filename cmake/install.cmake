@@ -8,6 +8,8 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/holdfast
 	DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
 	FILES_MATCHING PATTERN "*.h")
 install(TARGETS holdfast holdfast_shared EXPORT holdfast)
+install(FILES ${PROJECT_SOURCE_DIR}/share/pthread-to-holdfast.sed
+	DESTINATION ${CMAKE_INSTALL_DATADIR}/holdfast)
 if(HF_BUILD_EXTERN)
 	install(TARGETS holdfast_extern holdfast_extern_shared EXPORT holdfast)
 endif()

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * linux_user - what the library asks of Linux user space: variables, the clock, processors and their
- * features, futexes, membarrier, signals, memory.
+ * linux_user - what the library asks of Linux user space: the clock, processors and their features,
+ * futexes, membarrier, signals, memory.
  */
-#define _GNU_SOURCE /* sched_getcpu, secure_getenv */
+#define _GNU_SOURCE /* sched_getcpu */
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -18,11 +17,6 @@
 
 #include "../cpu/cpu.h"
 #include "env.h"
-
-const char *hf_detail_env_variable(const char *name)
-{
-	return secure_getenv(name);
-}
 
 /* ---- the clock, processors ---------------------------------------------------------------- */
 

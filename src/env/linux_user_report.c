@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* linux_user_report - Linux user space: prints reports, finds the object of a call site. */
+/*
+ * linux_user_report - Linux user space: variables, prints reports, finds the object of a call site.
+ * Apart from linux_user.c, which a program with counts only does not link.
+ */
+#define _GNU_SOURCE /* secure_getenv */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -29,6 +33,11 @@ void hf_detail_env_print(const char *line, size_t len)
 void hf_detail_env_abort(void)
 {
 	abort();
+}
+
+const char *hf_detail_env_variable(const char *name)
+{
+	return secure_getenv(name);
 }
 
 void hf_detail_env_warn(const char *variable, const char *value, const char *what)

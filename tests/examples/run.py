@@ -10,6 +10,7 @@ would check nothing. A program whose check fails shows that must() works. Exits 
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -87,16 +88,21 @@ class Examples(Checks):
                        "exit status %d, printed:\n%s" % (done.returncode, done.stdout))
 
     def readme(self):
-        """README's first program compiles; tests/install/run.py runs it."""
-        text = re.search(r"^```c\n(.*?)^```$", read(os.path.join(self.args.source_dir, "README.md")),
-                         re.MULTILINE | re.DOTALL)[1]
-        source = os.path.join(self.args.work_dir, "readme.c")
+        """README's first program is the example, prints what README says, and is killed with memcpy()."""
+        readme, example = read(os.path.join(self.args.source_dir, "README.md")), read(os.path.join(self.folder, "truncated.c"))
+        text = re.search(r"^```c\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)[1]
+        self.check("README's program is examples/truncated.c", example.endswith(text) and text.startswith("#include"))
+        said = re.search(r"^It prints `(.*?)`", readme, re.MULTILINE)
+        self.check("README says what its program prints", said and re.fullmatch(expected()["truncated"], said[1] + "\n"))
+        self.check("README's program has at most 25 lines", text.count("\n") <= 25, text.count("\n"))
+        copies = text.replace("hf_copy_nofault(to, from, sizeof(to))", "(copy(to, from, sizeof(to)), 0)")
+        copies = copies.replace("int main", "static void *(*volatile copy)(void *, const void *, size_t) = memcpy;\n\nint main")
+        source, program = (os.path.join(self.args.work_dir, "memcpy" + suffix) for suffix in (".c", ""))
         with open(source, "w", encoding="utf-8") as file:
-            file.write(text)
-        for compilers in filter(lambda both: shutil.which(both[0]), (("gcc", "g++"), ("clang", "clang++"))):
-            errors = self.build(compilers, source, source + ".o", "-c")
-            self.check("README's program compiles by %s, and asserts nothing" % compilers[0],
-                       errors is None and "assert" not in text, errors or "")
+            file.write("#include <string.h>\n" + copies)
+        errors = self.build(("gcc", "g++"), source, program, self.args.library)
+        status = run(program).returncode if errors is None else errors
+        self.check("with memcpy() it is killed by SIGBUS", copies != text and status == -signal.SIGBUS, status)
 
     def must_fails(self):
         source = os.path.join(self.args.work_dir, "must.c")

@@ -523,6 +523,11 @@ def seen_by_tsan(tree, compiler, std):
         raise Failed("atomic instructions hidden from ThreadSanitizer in: " + ", ".join(sorted(hidden)))
 
 
+def parsed_quietly(tree, compiler, std):
+    """A program in an old standard compiles; its compiler may warn of what is newer."""
+    command(*compiler(tree, std, "-fsyntax-only", warnings=False), tree.unit_together(suffix_of(std)))
+
+
 def parsed(tree, compiler, std, *more):
     command(*compiler(tree, std, "-fsyntax-only", *more), tree.unit_together(suffix_of(std)))
 
@@ -925,6 +930,7 @@ def checks(tree):
                 add("together %s %s %s" % (name, std, level), together, compiler, std, level)
         for more in ("-DHF_VALIDATE=1", "-DHF_ARCH_GENERIC"):
             add("variant %s %s" % (name, more), together, compiler, "gnu11" if compiler is GCC else "c++17", "-O2", more)
+        add("together %s gnu89" % name, parsed_quietly, compiler, "gnu89")
         for std in ("gnu11", "c++17"):
             add("variant %s %s a port's lock in a lockref" % (name, std), parsed, compiler, std, port_lock)
         add("variant %s gnu11 -fsanitize=thread" % name, seen_by_tsan, compiler, "gnu11")

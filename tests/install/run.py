@@ -69,6 +69,26 @@ def only_what_is_used(cc, source, library, work):
         raise Failed("linked although unused:\n" + "\n".join(found))
 
 
+def traps(args, flags, prefix, work):
+    """pthread-to-holdfast.sed makes a compile error of each call that means something else afterwards, and of no other."""
+    script = os.path.join(prefix, "share", "holdfast", "pthread-to-holdfast.sed")
+    for line, error in (("pthread_mutex_init(&m, NULL); pthread_cond_init(&c, NULL); pthread_mutex_destroy(&m);", None),
+                        ("pthread_mutex_lock(&m); pthread_cond_wait(&c, &m); pthread_mutex_unlock(&m);", None),
+                        ("if (pthread_mutex_trylock(&m) == 0) return;", "TODO_hf_mutex_trylock"),
+                        ("pthread_mutex_timedlock(&m, &t);", "TODO_hf_mutex_lock_timeout"),
+                        ("while (pthread_cond_timedwait(&c, &m, &t) == 0);", "TODO_hf_cond_wait_until"),
+                        ("pthread_mutex_init(&m, &a);", "TODO_attributes"),
+                        ("m = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;", "TODO_there_is_no_such_mutex"),
+                        ("if (pthread_mutex_lock(&m)) return;", "error: ")):
+        text = ("#define _GNU_SOURCE\n#include <pthread.h>\n#include <time.h>\nstatic pthread_mutex_t m ="
+                " PTHREAD_MUTEX_INITIALIZER;\nstatic pthread_cond_t c;\n"
+                "void f(pthread_mutexattr_t a, struct timespec t)\n{\n%s\n}\n" % line)
+        moved = write(os.path.join(work, "moved.c"), run("sed", "-f", script, write(os.path.join(work, "trap.c"), text)))
+        done = subprocess.run([*args.cc.split(), "-w", "-fsyntax-only", moved, *flags], stderr=subprocess.PIPE, text=True, check=False)
+        if (done.returncode == 0) != (error is None) or (error or "") not in done.stderr:
+            raise Failed("%s: %s" % (line, done.stderr or "no error"))
+
+
 def files_in(folder):
     return {os.path.relpath(os.path.join(where, name), folder)
             for where, folders, names in os.walk(folder) for name in names + folders}
@@ -133,13 +153,15 @@ def main():
 
     text = read(args.source_dir, "README.md")
     example = re.search(r"^```c\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[1]
-    for strict in ("-std=c11 -Wpedantic", "-std=gnu17"):
+    for strict in ("-std=gnu89", "-std=gnu17"):
         said.attempt("README's example, " + strict, run, *args.cc.split(), *strict.split(), "-Wall", "-Wextra", "-Werror",
                      "-c", write(os.path.join(work, "example.c"), example), "-o", os.path.join(work, "example.o"), *flags[:1])
-    write(os.path.join(build, "program.c"), example + read(consumer, "readme.c"))
+    write(os.path.join(build, "program.c"), example)
     command = re.search(r"`(cc \$\(pkg-config.*?program\.c.*?)`", text, re.DOTALL)[1]
-    said.attempt("README's command", lambda: run(
-        "sh", "-c", 'cc() { %s "$@"; }; cd "%s" && %s && ./a.out' % (args.cc, build, command), PKG_CONFIG_PATH=found[0]))
+    printed = run("sh", "-c", 'cc() { %s "$@"; }; cd "%s" && %s && ./a.out' % (args.cc, build, command),
+                  PKG_CONFIG_PATH=found[0])
+    said.check("README's command", "`%s`" % printed.strip() in text, printed)
+    said.attempt("pthread-to-holdfast.sed", traps, args, flags[:1], prefix, work)
     said.attempt("only what is used", only_what_is_used, args.cc, args.source_dir,
                  os.path.join(os.path.dirname(found[0]), "libholdfast.a"), work)
     said.attempt("uninstall", uninstall, args, os.path.join(work, "uninstall"))

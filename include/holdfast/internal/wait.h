@@ -59,7 +59,9 @@ typedef struct hf_wait {
  */
 HF_INLINE void hf_wait_ns(uint32_t ns)
 {
-	for (uint32_t n = hf_env_spin_hints(ns); n; n--)
+	uint32_t n;
+
+	for (n = hf_env_spin_hints(ns); n; n--)
 		hf_arch_relax();
 }
 

@@ -25,13 +25,14 @@ HF_INLINE void hf_arch_cpu_read(struct hf_detail_cpu *cpu)
 {
 	struct hf_detail_cpuid basic, one, seven, seven_one = { 0, 0, 0, 0 };
 	uint32_t words[3], saved = 0, high;
+	unsigned int i;
 	bool intel, amd, zhaoxin;
 
 	HF_DETAIL_CPUID(0, 0, basic);
 	words[0] = basic.b;
 	words[1] = basic.d;
 	words[2] = basic.c;
-	for (unsigned int i = 0; i < 12; i++)
+	for (i = 0; i < 12; i++)
 		cpu->vendor[i] = (char)(words[i / 4] >> i % 4 * 8);
 	intel = basic.b == 0x756e6547;                             /* "Genu" */
 	amd = basic.b == 0x68747541 || basic.b == 0x6f677948;      /* "Auth", "Hygo" */

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: MIT
+# pthread-to-holdfast.sed - change a program's pthread mutexes and condition variables to Holdfast's:
+#
+#     sed -i.orig -f pthread-to-holdfast.sed *.c *.h
+#
+# Whatever means something else afterwards becomes a compile error, whose identifier says what to do: the result of trylock,
+# timed operations, attributes. A result that is compared (if (pthread_mutex_lock(&m) != 0)) is an error, too, since
+# hf_mutex_lock() returns nothing. Functions that are not named here stay pthread's. docs/guide/pthread.md has each call.
+
+# The header is added to each file that includes pthread.h.
+s|^\([[:space:]]*#[[:space:]]*include[[:space:]]*\)<pthread\.h>.*|&\
+\1<holdfast/cond.h>\
+\1<holdfast/mutex.h>|
+
+# Types and initialisers. Memory that is all zero bytes is an unlocked mutex, too.
+s/\bpthread_mutex_t\b/hf_mutex_t/g
+s/\bpthread_cond_t\b/hf_cond_t/g
+s/\bPTHREAD_MUTEX_INITIALIZER\b/HF_MUTEX_INIT/g
+s/\bPTHREAD_COND_INITIALIZER\b/HF_COND_INIT/g
+s/\bPTHREAD_\(RECURSIVE\|ERRORCHECK\|ADAPTIVE\)_MUTEX_INITIALIZER_NP\b/TODO_there_is_no_such_mutex_see_the_guide/g
+
+# init without attributes; destroy does nothing.
+s/\bpthread_\(mutex\|cond\)_init[[:space:]]*(\([^,;]*\),[[:space:]]*\(NULL\|0\|nullptr\))/hf_\1_init(\2)/g
+s/\bpthread_\(mutex\|cond\)_init[[:space:]]*(/(TODO_attributes_become_types_see_the_guide, /g
+s/\bpthread_\(mutex\|cond\)_destroy[[:space:]]*(/(void)(/g
+
+# The same meaning, no result.
+s/\bpthread_mutex_\(lock\|unlock\)\b/hf_mutex_\1/g
+s/\bpthread_cond_\(wait\|signal\|broadcast\)\b/hf_cond_\1/g
+
+# Another meaning.
+s/\bpthread_mutex_trylock[[:space:]]*(/(TODO_hf_mutex_trylock_which_returns_true_if_it_has_acquired, /g
+s/\bpthread_mutex_\(timed\|clock\)lock[[:space:]]*(/(TODO_hf_mutex_lock_timeout_with_nanoseconds_from_now, /g
+s/\bpthread_cond_\(timed\|clock\)wait[[:space:]]*(/(TODO_hf_cond_wait_until_which_returns_false_at_the_deadline, /g
