@@ -28,21 +28,20 @@
  *
  * State
  *   hf_cond_t          the number of its waiters; their queue is in the table of waiters
- *                      (src/parking/parking.h)
+ *                      (src/parking/parking.c)
  *   hf_cond_shared_t   a sequence number that each signal changes; bit 0: threads may be parked
  *
  *   A thread spins for up to 10 us before it parks if its recent spins ended with a signal,
  *   otherwise in one wait of 32. To signal a spinning thread takes no system call. Once a turn (300
- *   us, M5 of mutex.h) a spinning thread yields its processor, since a signalled thread may need
- *   it.
+ *   us) a spinning thread yields its processor, since a signalled thread may need it.
  *
  *   A signal wakes one thread, which then competes for the mutex like any other. A broadcast does
  *   not wake threads only to have them park again at the mutex: it moves the parked ones from the
  *   queue of the condition variable to that of the mutex, and wakes the first one there, which is
  *   one that ran on another processor if possible. A signal, too, moves a thread while the mutex is
  *   held and others wait for it. A thread that parks here leaves its processor to a waiter at the
- *   mutex (M5 of mutex.h), so each processor has a chain of wake-ups, and none idles. Between
- *   processes the kernel moves threads.
+ *   mutex, so each processor has a chain of wake-ups, and none idles. Between processes the kernel
+ *   moves threads.
  *
  * Invariants
  *   C1  No signal is lost: a thread queues itself, or reads the number, before it releases the mutex. A

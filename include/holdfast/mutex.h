@@ -36,53 +36,18 @@
  *   trylock               acquire if true, none if false
  *   unlock                release
  *
- * State
- *   hf_mutex_t's word is 0, free, or 1, locked; nothing else. Its waiters are in a table of the
- *   process, hashed by the mutex's address (src/parking/parking.h; src/mutex/mutex_queue.h has the
- *   states of a waiter). hf_mutex_shared_t's word may also be 2: locked, and threads may be parked.
+ * Guarantees
+ *   A free mutex can be taken by any running thread, past all waiters (barging), whatever happened to
+ *   any waiter: one that is killed, or left behind by a fork, leaves nothing in the word (between
+ *   processes, one needless system call). A waiter that times out consumes no wake-up.
+ *   After its store an unlock does not touch the mutex, unless a thread is queued for it, which keeps
+ *   it alive: so the next holder may unlock and free the mutex at once.
+ *   A holder that is killed leaves the mutex locked: use hf_mutex_shared_lock_timeout().
  *
- *     lock      0 -> 1    compare-and-swap: any running thread may take a free mutex, past all    M1
- *                         waiters (barging)
- *     unlock    1 -> 0    a plain store; then a load of the table's `need`, and only if that is   M2
- *                         not 0 the slow unlock
- *     shared    0 -> 1    as M1; or 0, 1, 2 -> 2, an exchange, by a thread about to park          M3
- *               -> 0      an exchange; if it was 2 one parked thread is woken                     M4
- *
- *   Waiting in one process. A thread spins for 10 us, then queues. The first waiter of the queue is
- *   awake, or an unlock wakes it; the others are parked. So about as many threads are awake as
- *   there are processors, and one more is ready to run. While threads wait, one that has run for
- *   300 us since it last queued makes room (M5): when it next finds the mutex locked it queues
- *   without spinning, and wakes the oldest waiter that last ran on its processor. If that is the
- *   first waiter, it is only woken; any other is also taken out of the queue, and then locks like a
- *   newcomer. So the number of awake threads stays the same, one for each processor. A thread that
- *   never finds the mutex locked yields its processor instead. The mutex is never locked on behalf
- *   of another thread.
- *
- * Invariants
- *   F   A free mutex can be taken by any running thread, whatever happened to any waiter: the word
- *       alone decides whether it is free. A waiter that is killed, or left behind by a fork, leaves
- *       nothing in the word, so unlocks are fast again (between processes, after one slow unlock).
- *       A holder that is killed leaves the mutex locked: use hf_mutex_shared_lock_timeout().
- *   X   One winner: 0 -> 1 is a compare-and-swap, and only the holder stores 0.
- *   L   After its store an unlock does not touch the mutex, unless a thread is queued for it, which
- *       keeps it alive: so the next holder may unlock and free the mutex at once.
- *   W   No wake-up is lost: if a thread is parked and the mutex is free, then a thread that was woken
- *       is about to check it.
- *       W1  Before it parks, the first waiter sets `need`, then calls hf_env_barrier_all(), then
- *           checks the mutex once more. The barrier takes effect at some moment in each other
- *           thread. If an unlock stores before that moment, the check sees the store; if it stores
- *           later, it also loads `need` later, and finds it set. If membarrier() is unavailable (an
- *           old kernel, a sandbox) or was called too often, the first waiter sleeps with a timeout
- *           that doubles from 1 to 64 ms.
- *       W2  A thread that parks behind others relies on the first one: awake, or W1.
- *       W3  A waiter that takes the mutex leaves the queue, and sets `need` if others are parked,
- *           so its own unlock finds it set.
- *       W4  A first waiter that times out wakes the next one, whatever its own state was, because
- *           the barrier of W1 may have been refused.
- *       W5  An unlock wakes nobody if the first waiter has been woken and `need` counts only that
- *           waiter: it will check the mutex, or park by W1, which clears the flag of Q6.
- *   T   A waiter that times out never consumes a wake-up (W4).
- *   M7  Between processes a parked thread rechecks after 64 ms, in case its waker was killed.
+ * Fairness
+ *   A thread spins for 10 us, then parks. The next waiter is awake, or an unlock wakes it. While
+ *   threads wait, one that has run for 300 us makes room for one that last ran on its processor.
+ *   The mutex is never locked on behalf of another thread.
  *
  * fork
  *   In the child each mutex is locked or free as it was at the fork, and has no waiters. The child
@@ -99,7 +64,7 @@
  *   that runs the process, so its calls are limited to an eighth of wall time. No operation is a
  *   cancellation point; cancelling a waiting thread asynchronously breaks the queue.
  *
- * Source      docs/design/0014-mutex.md
+ * Source      docs/design/0014-mutex.md; the waiters and the proofs: src/parking/parking.c
  */
 #include "internal/guard.h"
 #include "internal/parking.h"
@@ -124,28 +89,28 @@ typedef struct HF_CAPABILITY("mutex") hf_mutex_shared {
 	hf_atomic32_t word;
 } hf_mutex_shared_t;
 
+/* hf_mutex_t's word is 0, free, or 1, locked; its waiters are in a table of the process. */
 #define HF_DETAIL_MUTEX_LOCKED 1u
 #define HF_DETAIL_MUTEX_PARKED 2u /* of hf_mutex_shared_t: locked, and threads may be parked */
 
 HF_BEGIN_DECLS
 
-/* Waits until the deadline. True = taken. */
+/* Waits until the deadline. True = locked. */
 bool hf_detail_mutex_lock_slow(hf_atomic32_t *word, uint64_t deadline)
 	HF_DETAIL_LINKED(hf_detail_mutex_lock_slow) HF_API;
 /* After the store of an unlock: wakes the first waiter, unless it has been woken already. */
 void hf_detail_mutex_unlock_slow(hf_atomic32_t *word)
 	HF_DETAIL_LINKED(hf_detail_mutex_unlock_slow) HF_API;
 
-bool hf_detail_mutex_shared_lock_slow(hf_atomic32_t *word, uint64_t deadline,
-				      enum hf_env_scope scope)
+bool hf_detail_mutex_shared_lock_slow(hf_atomic32_t *word, uint64_t deadline)
 	HF_DETAIL_LINKED(hf_detail_mutex_shared_lock_slow) HF_API;
-void hf_detail_mutex_shared_wake(hf_atomic32_t *word, enum hf_env_scope scope)
+void hf_detail_mutex_shared_wake(hf_atomic32_t *word)
 	HF_DETAIL_LINKED(hf_detail_mutex_shared_wake) HF_API;
 
 HF_END_DECLS
 
-/* M1. Try the swap directly; do not load first. */
-HF_INLINE bool hf_detail_mutex_take(hf_atomic32_t *word)
+/* 0 -> 1: one winner. Try the swap directly; do not load first. */
+HF_INLINE bool hf_detail_mutex_try_lock(hf_atomic32_t *word)
 {
 	uint32_t found = 0;
 
@@ -157,13 +122,7 @@ HF_INLINE bool hf_detail_mutex_is_locked(const hf_atomic32_t *word)
 	return hf_atomic32_load_relaxed(word) != 0;
 }
 
-/* True = taken. */
-HF_INLINE bool hf_detail_mutex_get(hf_atomic32_t *word, uint64_t deadline)
-{
-	return HF_LIKELY(hf_detail_mutex_take(word)) || hf_detail_mutex_lock_slow(word, deadline);
-}
-
-/* True = the slow unlock must follow. */
+/* 1 -> 0, and then a look at the table. True = the slow unlock must follow. */
 HF_INLINE bool hf_detail_mutex_set_free(hf_atomic32_t *word)
 {
 #if HF_TSAN
@@ -186,22 +145,12 @@ HF_INLINE void hf_detail_mutex_release(hf_atomic32_t *word)
 		hf_detail_mutex_unlock_slow(word);
 }
 
-HF_INLINE void hf_detail_mutex_lock(hf_atomic32_t *word)
-{
-	if (!HF_DETAIL_VALIDATE_LOCK(word, hf_detail_mutex_is_locked(word)))
-		return;
-	if (HF_UNLIKELY(!hf_detail_mutex_take(word))) {
-		(void)hf_detail_mutex_lock_slow(word, HF_ENV_FOREVER);
-		HF_DETAIL_TSAN_ACQUIRE(word);
-	}
-	HF_DETAIL_VALIDATE_LOCKED(word);
-}
-
-HF_INLINE bool hf_detail_mutex_lock_until(hf_atomic32_t *word, uint64_t deadline)
+/* True = locked. */
+HF_INLINE bool hf_detail_mutex_lock(hf_atomic32_t *word, uint64_t deadline)
 {
 	if (!HF_DETAIL_VALIDATE_LOCK(word, hf_detail_mutex_is_locked(word)))
 		return true;
-	if (HF_UNLIKELY(!hf_detail_mutex_take(word))) {
+	if (HF_UNLIKELY(!hf_detail_mutex_try_lock(word))) {
 		if (!hf_detail_mutex_lock_slow(word, deadline))
 			return false;
 		HF_DETAIL_TSAN_ACQUIRE(word);
@@ -212,13 +161,13 @@ HF_INLINE bool hf_detail_mutex_lock_until(hf_atomic32_t *word, uint64_t deadline
 
 HF_INLINE bool hf_detail_mutex_trylock(hf_atomic32_t *word)
 {
-	bool taken = HF_LIKELY(hf_detail_mutex_take(word));
+	bool locked = HF_LIKELY(hf_detail_mutex_try_lock(word));
 
-	if (taken) {
+	if (locked) {
 		HF_DETAIL_TSAN_ACQUIRE(word);
 		HF_DETAIL_VALIDATE_LOCKED(word);
 	}
-	return taken;
+	return locked;
 }
 
 HF_INLINE void hf_detail_mutex_unlock(hf_atomic32_t *word)
@@ -227,22 +176,25 @@ HF_INLINE void hf_detail_mutex_unlock(hf_atomic32_t *word)
 		hf_detail_mutex_release(word);
 }
 
-/* True = taken. */
-HF_INLINE bool hf_detail_mutex_shared_take(hf_atomic32_t *word, uint64_t deadline,
-					   enum hf_env_scope scope)
+/* True = locked. */
+HF_INLINE bool hf_detail_mutex_shared_lock(hf_atomic32_t *word, uint64_t deadline)
 {
-	if (HF_LIKELY(hf_detail_mutex_take(word)))
+	if (!HF_DETAIL_VALIDATE_LOCK(word, hf_detail_mutex_is_locked(word)))
 		return true;
-	if (!hf_detail_mutex_shared_lock_slow(word, deadline, scope))
-		return false;
-	HF_DETAIL_TSAN_ACQUIRE(word);
+	if (HF_UNLIKELY(!hf_detail_mutex_try_lock(word))) {
+		if (!hf_detail_mutex_shared_lock_slow(word, deadline))
+			return false;
+		HF_DETAIL_TSAN_ACQUIRE(word);
+	}
+	HF_DETAIL_VALIDATE_LOCKED(word);
 	return true;
 }
 
-HF_INLINE void hf_detail_mutex_shared_release(hf_atomic32_t *word, enum hf_env_scope scope)
+/* 1, 2 -> 0 */
+HF_INLINE void hf_detail_mutex_shared_release(hf_atomic32_t *word)
 {
 	if (HF_UNLIKELY(hf_atomic32_xchg_acq_rel(word, 0) == HF_DETAIL_MUTEX_PARKED))
-		hf_detail_mutex_shared_wake(word, scope);
+		hf_detail_mutex_shared_wake(word);
 }
 
 /**
@@ -266,7 +218,7 @@ HF_INLINE void hf_mutex_init(hf_mutex_t *mutex)
  */
 HF_INLINE void hf_mutex_lock(hf_mutex_t *mutex) HF_ACQUIRE(mutex) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	hf_detail_mutex_lock(&mutex->word);
+	(void)hf_detail_mutex_lock(&mutex->word, HF_ENV_FOREVER);
 }
 
 /**
@@ -282,7 +234,7 @@ HF_INLINE void hf_mutex_lock(hf_mutex_t *mutex) HF_ACQUIRE(mutex) HF_NO_THREAD_S
 HF_INLINE HF_MUST_CHECK bool hf_mutex_lock_timeout(hf_mutex_t *mutex, uint64_t timeout)
 	HF_TRY_ACQUIRE(true, mutex) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	return hf_detail_mutex_lock_until(&mutex->word, hf_env_deadline(timeout));
+	return hf_detail_mutex_lock(&mutex->word, hf_env_deadline(timeout));
 }
 
 /**
@@ -334,10 +286,7 @@ HF_INLINE void hf_mutex_shared_init(hf_mutex_shared_t *mutex)
 HF_INLINE void hf_mutex_shared_lock(hf_mutex_shared_t *mutex)
 	HF_ACQUIRE(mutex) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	if (!HF_DETAIL_VALIDATE_LOCK(mutex, hf_detail_mutex_is_locked(&mutex->word)))
-		return;
-	(void)hf_detail_mutex_shared_take(&mutex->word, HF_ENV_FOREVER, HF_ENV_SHARED);
-	HF_DETAIL_VALIDATE_LOCKED(mutex);
+	(void)hf_detail_mutex_shared_lock(&mutex->word, HF_ENV_FOREVER);
 }
 
 /* hf_mutex_shared_lock_timeout - as hf_mutex_lock_timeout(). Ordering: acquire if true. */
@@ -345,12 +294,7 @@ HF_INLINE HF_MUST_CHECK bool hf_mutex_shared_lock_timeout(hf_mutex_shared_t *mut
 							  uint64_t timeout)
 	HF_TRY_ACQUIRE(true, mutex) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	if (!HF_DETAIL_VALIDATE_LOCK(mutex, hf_detail_mutex_is_locked(&mutex->word)))
-		return true;
-	if (!hf_detail_mutex_shared_take(&mutex->word, hf_env_deadline(timeout), HF_ENV_SHARED))
-		return false;
-	HF_DETAIL_VALIDATE_LOCKED(mutex);
-	return true;
+	return hf_detail_mutex_shared_lock(&mutex->word, hf_env_deadline(timeout));
 }
 
 /* hf_mutex_shared_trylock - as hf_mutex_trylock(). Ordering: acquire if true. */
@@ -365,7 +309,7 @@ HF_INLINE void hf_mutex_shared_unlock(hf_mutex_shared_t *mutex)
 	HF_RELEASE(mutex) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	if (HF_DETAIL_VALIDATE_UNLOCK(mutex, hf_detail_mutex_is_locked(&mutex->word)))
-		hf_detail_mutex_shared_release(&mutex->word, HF_ENV_SHARED);
+		hf_detail_mutex_shared_release(&mutex->word);
 }
 
 /* hf_mutex_shared_is_locked - as hf_mutex_is_locked(). Ordering: none. */

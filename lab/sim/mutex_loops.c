@@ -14,8 +14,8 @@
 
 /* Thread-local in the library; here they belong to the simulated thread. */
 #define HF_MUTEX_UNLOCKS (*(uint32_t *)(void *)hf_sim_local(0))
-#define HF_MUTEX_TURN (*(uint64_t *)(void *)hf_sim_local(2))
-#define HF_MUTEX_SEEN (*(uint64_t *)(void *)hf_sim_local(4))
+#define HF_PARKING_TURN (*(uint64_t *)(void *)hf_sim_local(2))
+#define HF_PARKING_SEEN (*(uint64_t *)(void *)hf_sim_local(4))
 
 #include "../../src/mutex/mutex.c"
 

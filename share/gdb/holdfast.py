@@ -203,7 +203,7 @@ for event in ("stop", "cont", "exited", "inferior_deleted", "new_thread", "threa
         getattr(gdb.events, event).connect(Threads.forget)
 
 
-# ---- the table of waiters: src/parking/parking.h, src/mutex/mutex_queue.h -------------------------------------------------
+# ---- the table of waiters: src/parking/parking.h -----------------------------------------------------------------------
 
 STATES = ("parked", "released", "spinning", "waking", "head")
 MEANING = {

@@ -1,8 +1,113 @@
 /* SPDX-License-Identifier: MIT */
-/* parking - the table, its buckets and queues. Q1, Q4, Q5 and Q7 are defined in parking.h. */
+/*
+ * parking - the one place where threads wait: the table, its queues, and the loops that park.
+ *
+ * State
+ *   The table has HF_DETAIL_PARKING_BUCKETS buckets, chosen by a hash of the address at which a
+ *   thread waits. A bucket has a lock and a queue of waiters, each on the stack of its thread.
+ *   `need` says for each bucket how many locks have a waiter that an unlock must wake; every unlock
+ *   reads it.
+ *
+ *   The states of a waiter
+ *     SPINNING   not parked yet, so a release needs no system call
+ *     PARKED     parked, or about to park
+ *     RELEASED   taken out of its queue by another thread, to run
+ *     WAKING     the first waiter for a lock, woken; it may not be running yet
+ *     HEAD       the first waiter for a lock, running: it retries without being woken
+ *
+ *   To lock
+ *                   others wait                          queue empty
+ *                        |                                    |
+ *                        v   unlock               it runs     v
+ *     RELEASED <------ PARKED ------------> WAKING --------> HEAD ------> holds the lock
+ *        |  makes room   ^  (the first)        |              |              ^     ^
+ *        |  (R), not the |                     '--------------|--------------'     |
+ *        |  first        '------------------------------------'                    |
+ *        '-------------------------- locks as a newcomer   spun enough ------------'
+ *
+ *   To wait for a signal
+ *     SPINNING ---------> PARKED ---------> moved to the lock's queue: PARKED, or WAKING as its first
+ *        |     spun          |    signal
+ *        |     enough        |
+ *        '-------------------'----------> RELEASED
+ *                  signal
+ *
+ * Invariants
+ *   Q1  A bucket's queue, and the waiters in it, change only under the bucket's lock. While a waiter
+ *       is queued its thread stays in this file: so the waiter, and the object it waits for, exist,
+ *       and the holder of the bucket's lock may touch both. No thread locks two buckets at a time: a
+ *       waiter that moves is in no queue for a moment.
+ *   Q2  Of the waiters for one lock only the first is WAKING or HEAD; the others are PARKED.
+ *   Q3  An unlock must call its slow path while the first waiter is PARKED or WAKING: `need` counts
+ *       the locks of a bucket for which that is so.
+ *   Q4  Signals are blocked while a thread holds a bucket's lock: a handler that runs for long,
+ *       forks, or jumps away can't leave it locked.
+ *   Q5  A zeroed table has no waiters. The child of a fork starts with a zeroed table.
+ *   Q6  HF_DETAIL_BUCKET_WAKING is set only while `need` is 1 because of a WAKING waiter: then an
+ *       unlock wakes nobody, since that waiter will look at its lock. If `need` counted two locks of
+ *       the bucket, an unlock of the other one would wrongly rely on that waiter, too. A thread that
+ *       is about to park clears the flag when it increments `need` (W1).
+ *   Q7  A signal handler may fork while its thread waits. The child's table is empty, but the waiter
+ *       on the stack is a copy of one that was queued. The thread notices that by its `born`, which
+ *       differs from the bucket's: it queues the waiter again, or returns without dequeuing it.
+ *   Q8  A released thread may return, and reuse its stack, at once. So the release is the last access
+ *       to a waiter, and the thread acquires what the releasing thread has done before it.
+ *
+ *   W   No wake-up is lost: if a thread is parked and its lock is free, then a thread that was woken
+ *       is about to check it. An unlock stores to the lock's word and then loads `need`, without a
+ *       full barrier between them.
+ *       W1  Before it parks, the first waiter sets `need`, then calls hf_env_barrier_all(), then
+ *           checks the lock once more. The barrier takes effect at some moment in each other thread.
+ *           If an unlock stores before that moment, the check sees the store; if it stores later, it
+ *           also loads `need` later, and finds it set. If membarrier() is unavailable (an old kernel,
+ *           a sandbox) or was called too often, the first waiter sleeps with a timeout that doubles
+ *           from 1 to 64 ms.
+ *       W2  A thread that parks behind others relies on the first one: awake, or W1.
+ *       W3  A waiter that acquires the lock leaves the queue, and sets `need` if others are parked,
+ *           so its own unlock finds it set.
+ *       W4  A first waiter that times out wakes the next one, whatever its own state was, because the
+ *           barrier of W1 may have been refused. So a waiter that times out consumes no wake-up.
+ *       W5  An unlock wakes nobody if the first waiter has been woken and `need` counts only that
+ *           waiter: it will check the lock, or park by W1, which clears the flag of Q6.
+ *
+ *   R   Making room. About as many threads are awake as there are processors, and one more is ready
+ *       to run. While threads wait, one that has run for a turn since it last queued queues without
+ *       spinning when it next finds the lock held, and wakes the oldest waiter that last ran on its
+ *       processor. The first waiter is only woken and stays in the queue, since the others rely on it
+ *       (W2); any other is released. The lock is never acquired on behalf of another thread.
+ */
 #include "parking.h"
 
 #include "../profile/probe.h"
+#include "holdfast/internal/wait.h"
+
+/* How long the first waiter for a lock spins before it parks again. */
+#ifndef HF_PARKING_HEAD_SPIN_NS
+#define HF_PARKING_HEAD_SPIN_NS 20000
+#endif
+
+/* A turn: after running for so many nanoseconds, a thread makes room for a waiter (R). */
+#ifndef HF_PARKING_TURN_NS
+#define HF_PARKING_TURN_NS 300000
+#endif
+
+/* This thread's turn: when it began, and when its age was last read. Models define their own. */
+#ifndef HF_PARKING_TURN
+#define HF_PARKING_TURN turn_began
+#define HF_PARKING_SEEN turn_seen
+static __thread uint64_t turn_began __attribute__((tls_model("initial-exec")));
+static __thread uint64_t turn_seen __attribute__((tls_model("initial-exec")));
+#endif
+
+/* Tries before parking: the lock is held for less than 1 us unless its holder is preempted. */
+#ifndef BUCKET_TRIES
+#define BUCKET_TRIES 100
+#endif
+
+/* How many waiters find_successor() examines. */
+enum { SEARCH_LIMIT = 32 };
+
+/* ---- the table ---------------------------------------------------------------------------- */
 
 #ifndef HF_DETAIL_PARKING_IS_MODEL
 #include "../env/env.h"
@@ -14,18 +119,18 @@ HF_DETAIL_DEBUGGERS_KNOW(HF_DETAIL_PARKING_BUCKETS == 1024 &&
 			 offsetof(struct hf_detail_bucket, lock) == 4);
 HF_DETAIL_DEBUGGERS_KNOW(offsetof(struct hf_detail_bucket, first) == 8);
 HF_DETAIL_DEBUGGERS_KNOW(offsetof(struct hf_detail_waiter, at) == sizeof(void *) &&
-			 offsetof(struct hf_detail_waiter, mutex) == 2 * sizeof(void *) &&
+			 offsetof(struct hf_detail_waiter, lock) == 2 * sizeof(void *) &&
 			 offsetof(struct hf_detail_waiter, next) == 3 * sizeof(void *));
 
-HF_DETAIL_PROCESS_STATE(parking, 3);
+HF_DETAIL_PROCESS_STATE(parking, 4);
 
-static const hf_atomic32_t nobody[HF_DETAIL_PARKING_BUCKETS];
+static const hf_atomic32_t nobody[HF_DETAIL_PARKING_BUCKETS] = { HF_ATOMIC_INIT(0) };
 const hf_atomic32_t *volatile hf_detail_parking_need = nobody;
 
 /* May be called before the constructor below; both find the same memory. */
 struct hf_detail_parking *hf_detail_parking_table(void)
 {
-	struct hf_detail_parking *table = hf_detail_process_share(
+	struct hf_detail_parking *table = (struct hf_detail_parking *)hf_detail_process_share(
 		parking, sizeof(struct hf_detail_parking), HF_DETAIL_PROCESS_WIPE);
 
 	if (HF_UNLIKELY(hf_detail_parking_need == nobody) && table)
@@ -40,42 +145,38 @@ __attribute__((constructor(101))) static void start_parking(void)
 }
 #endif
 
-/* Tries before parking: the lock is held for less than 1 us unless its holder is preempted. */
-#ifndef BUCKET_LOOKS
-#define BUCKET_LOOKS 100
-#endif
-
-static uint32_t index_of(const void *at)
+static struct hf_detail_bucket *bucket_of(const void *at)
 {
-	return HF_DETAIL_PARKING_INDEX(at);
+	return &hf_detail_parking_table()->bucket[HF_DETAIL_PARKING_INDEX(at)];
 }
 
-struct hf_detail_bucket *hf_detail_bucket_lock_blocked(const void *at)
+/* Locks the bucket of an address. The caller has blocked all signals (Q4). */
+static struct hf_detail_bucket *bucket_lock_blocked(const void *at)
 {
-	struct hf_detail_bucket *bucket = &hf_detail_parking_table()->bucket[index_of(at)];
-	uint32_t looks = BUCKET_LOOKS, found;
+	struct hf_detail_bucket *bucket = bucket_of(at);
+	uint32_t tries = BUCKET_TRIES, found;
 
 	do {
 		found = 0;
-		if (hf_atomic32_try_cmpxchg_acquire(&bucket->lock, &found, 1))
+		if (hf_atomic32_try_cmpxchg_acquire(&bucket->lock, &found, 1)) /* 0 -> 1 */
 			return bucket;
 		hf_arch_relax();
-	} while (looks--);
-	while (hf_atomic32_xchg_acq_rel(&bucket->lock, 2) != 0)
+	} while (tries--);
+	while (hf_atomic32_xchg_acq_rel(&bucket->lock, 2) != 0) /* 0, 1, 2 -> 2 */
 		(void)hf_env_park(&bucket->lock, 2, HF_ENV_FOREVER, HF_ENV_PRIVATE);
 	return bucket;
 }
 
-void hf_detail_bucket_unlock_blocked(struct hf_detail_bucket *bucket)
+static void bucket_unlock_blocked(struct hf_detail_bucket *bucket)
 {
-	if (hf_atomic32_xchg_acq_rel(&bucket->lock, 0) == 2)
+	if (hf_atomic32_xchg_acq_rel(&bucket->lock, 0) == 2) /* 1, 2 -> 0 */
 		(void)hf_env_unpark(&bucket->lock, 1, HF_ENV_PRIVATE);
 }
 
 struct hf_detail_bucket *hf_detail_bucket_lock(const void *at)
 {
 	uint64_t signals = hf_env_signals_block(); /* Q4 */
-	struct hf_detail_bucket *bucket = hf_detail_bucket_lock_blocked(at);
+	struct hf_detail_bucket *bucket = bucket_lock_blocked(at);
 
 	bucket->signals = signals;
 	return bucket;
@@ -85,12 +186,14 @@ void hf_detail_bucket_unlock(struct hf_detail_bucket *bucket)
 {
 	uint64_t signals = bucket->signals;
 
-	hf_detail_bucket_unlock_blocked(bucket);
+	bucket_unlock_blocked(bucket);
 	hf_env_signals_restore(signals);
 }
 
-struct hf_detail_waiter *hf_detail_bucket_find(const struct hf_detail_bucket *bucket,
-					       const void *at)
+/* ---- a queue: all under the lock of its bucket --------------------------------------------- */
+
+/* The first waiter at an address, or NULL. */
+static struct hf_detail_waiter *find(const struct hf_detail_bucket *bucket, const void *at)
 {
 	struct hf_detail_waiter *waiter = bucket->first;
 
@@ -99,7 +202,7 @@ struct hf_detail_waiter *hf_detail_bucket_find(const struct hf_detail_bucket *bu
 	return waiter;
 }
 
-void hf_detail_bucket_append(struct hf_detail_bucket *bucket, struct hf_detail_waiter *waiter)
+static void append(struct hf_detail_bucket *bucket, struct hf_detail_waiter *waiter)
 {
 	waiter->next = NULL;
 	waiter->prev = bucket->last;
@@ -110,30 +213,49 @@ void hf_detail_bucket_append(struct hf_detail_bucket *bucket, struct hf_detail_w
 	waiter->born = bucket->born;
 }
 
-bool hf_detail_waiter_is_queued(const struct hf_detail_bucket *bucket,
-				const struct hf_detail_waiter *waiter)
+/* Q7. Returns false if the parent process queued it. */
+static bool is_queued(const struct hf_detail_bucket *bucket, const struct hf_detail_waiter *waiter)
 {
 	return waiter->born == bucket->born;
 }
 
-void hf_detail_bucket_remove(struct hf_detail_bucket *bucket, struct hf_detail_waiter *waiter)
+static void take_out(struct hf_detail_bucket *bucket, struct hf_detail_waiter *waiter)
 {
 	*(waiter->prev ? &waiter->prev->next : &bucket->first) = waiter->next;
 	*(waiter->next ? &waiter->next->prev : &bucket->last) = waiter->prev;
 }
 
-hf_atomic32_t *hf_detail_waiter_release(struct hf_detail_waiter *waiter)
+/* Adds to the number of waiters of the queue at @at. */
+static void count(hf_atomic32_t *at, uint32_t n)
+{
+	hf_atomic32_store_relaxed(at, hf_atomic32_load_relaxed(at) + n);
+}
+
+/* SPINNING, PARKED -> RELEASED, of a waiter that was taken out. Returns what to wake, or NULL. */
+static hf_atomic32_t *release(struct hf_detail_waiter *waiter)
 {
 	hf_atomic32_t *state = &waiter->state;
 
 	return hf_atomic32_xchg_acq_rel(state, HF_DETAIL_WAITER_RELEASED) ==
 			       HF_DETAIL_WAITER_SPINNING
 		       ? NULL
-		       : state;
+		       : state; /* Q8: from here on only an address */
 }
 
-bool hf_detail_waiter_park(struct hf_detail_waiter *waiter, const void *at, uint64_t until,
-			   uint64_t deadline)
+/* Wakes the thread that parks on @state, if not NULL. Its stack frame may be gone already. */
+static void wake(const void *at, hf_atomic32_t *state)
+{
+	if (!state)
+		return;
+	HF_DETAIL_PROBE2(wake, at, state);
+	(void)hf_env_unpark(state, 1, HF_ENV_PRIVATE);
+}
+
+/*
+ * Parks until @until while the waiter's state is PARKED. Returns true if @deadline has passed. The
+ * probe reports @at, since waiter->at may be read only under the bucket's lock.
+ */
+static bool park(struct hf_detail_waiter *waiter, const void *at, uint64_t until, uint64_t deadline)
 {
 	HF_DETAIL_PROBE3(park, at, &waiter->state, until);
 	return hf_env_park(&waiter->state, HF_DETAIL_WAITER_PARKED, until, HF_ENV_PRIVATE) ==
@@ -141,10 +263,453 @@ bool hf_detail_waiter_park(struct hf_detail_waiter *waiter, const void *at, uint
 	       hf_detail_is_past(deadline);
 }
 
-void hf_detail_waiter_wake(const void *at, hf_atomic32_t *state)
+static bool is_released(const struct hf_detail_waiter *waiter)
 {
-	if (!state)
+	return hf_atomic32_load_acquire(&waiter->state) == HF_DETAIL_WAITER_RELEASED; /* Q8 */
+}
+
+/* ---- the queue of a lock ------------------------------------------------------------------- */
+
+/* Q3: does an unlock have to wake this first waiter? */
+static bool needs_wake(const struct hf_detail_waiter *first)
+{
+	return first && hf_detail_waiter_state(first) != HF_DETAIL_WAITER_HEAD;
+}
+
+/* Q6: does `need` count a single lock? */
+static bool is_only(const hf_atomic32_t *need)
+{
+	return hf_atomic32_load_relaxed(need) == 1;
+}
+
+static void change_flags(struct hf_detail_bucket *bucket, uint32_t clear, uint32_t set)
+{
+	hf_atomic32_store_relaxed(&bucket->flags,
+				  (hf_atomic32_load_relaxed(&bucket->flags) & ~clear) | set);
+}
+
+/* Updates `need` and the flags after the first waiter has changed. @needed: needs_wake() before. */
+static void bucket_update(struct hf_detail_bucket *bucket, const void *lock, bool needed)
+{
+	const struct hf_detail_waiter *first = find(bucket, lock);
+	hf_atomic32_t *need = &hf_detail_parking_table()->need[HF_DETAIL_PARKING_INDEX(lock)];
+	bool needs = needs_wake(first);
+
+	if (needs != needed)
+		hf_atomic32_store_relaxed(
+			need, hf_atomic32_load_relaxed(need) + (needs ? 1u : UINT32_MAX));
+	if (!first)
+		change_flags(bucket, HF_DETAIL_BUCKET_FLAGS, 0);
+	else if (needs && hf_detail_waiter_state(first) == HF_DETAIL_WAITER_WAKING && is_only(need))
+		change_flags(bucket, 0, HF_DETAIL_BUCKET_WAITERS | HF_DETAIL_BUCKET_WAKING);
+	else
+		change_flags(bucket, HF_DETAIL_BUCKET_WAKING, HF_DETAIL_BUCKET_WAITERS);
+}
+
+/* Appends a waiter. Returns true, with its state set to @if_first, if it is the first. */
+static bool enqueue(struct hf_detail_bucket *bucket, struct hf_detail_waiter *waiter,
+		    uint32_t if_first)
+{
+	struct hf_detail_waiter *first = find(bucket, waiter->lock);
+
+	waiter->at = waiter->lock;
+	hf_atomic32_store_relaxed(&waiter->state,
+				  first ? (uint32_t)HF_DETAIL_WAITER_PARKED : if_first);
+	append(bucket, waiter);
+	bucket_update(bucket, waiter->lock, needs_wake(first)); /* W2: others rely on the first */
+	return !first;
+}
+
+/* Locks the waiter's bucket. In the child of a fork it also queues the waiter again (Q7). */
+static struct hf_detail_bucket *bucket_lock_of(struct hf_detail_waiter *waiter)
+{
+	struct hf_detail_bucket *bucket = hf_detail_bucket_lock(waiter->lock);
+
+	if (HF_UNLIKELY(!is_queued(bucket, waiter)))
+		(void)enqueue(bucket, waiter, HF_DETAIL_WAITER_HEAD);
+	return bucket;
+}
+
+/* WAKING -> HEAD, HEAD -> PARKED: of @waiter, which is this thread's and the first. */
+static void set_head(struct hf_detail_waiter *waiter, uint32_t state)
+{
+	struct hf_detail_bucket *bucket = bucket_lock_of(waiter);
+	bool needed = needs_wake(waiter);
+
+	hf_atomic32_store_relaxed(&waiter->state, state);
+	bucket_update(bucket, waiter->lock, needed);
+	hf_detail_bucket_unlock(bucket);
+}
+
+/* PARKED -> WAKING, of the first waiter. Returns what the caller must wake, or NULL. */
+static hf_atomic32_t *mark_first_waking(struct hf_detail_bucket *bucket, const hf_atomic32_t *lock)
+{
+	struct hf_detail_waiter *first = find(bucket, lock);
+
+	if (!first || hf_detail_waiter_state(first) != HF_DETAIL_WAITER_PARKED)
+		return NULL;
+	hf_atomic32_store_relaxed(&first->state, HF_DETAIL_WAITER_WAKING);
+	bucket_update(bucket, lock, true);
+	return &first->state;
+}
+
+/* Takes a waiter out of the queue after it has acquired the lock or given up. */
+static void finish_wait(struct hf_detail_waiter *waiter, bool locked)
+{
+	hf_atomic32_t *lock = waiter->lock, *woken = NULL;
+	struct hf_detail_bucket *bucket = bucket_lock_of(waiter);
+	struct hf_detail_waiter *first = find(bucket, lock);
+	bool was_first = first == waiter, needed = needs_wake(first);
+
+	if (hf_detail_waiter_state(waiter) == HF_DETAIL_WAITER_RELEASED) {
+		hf_detail_bucket_unlock(bucket); /* it was released while it was giving up */
 		return;
-	HF_DETAIL_PROBE2(wake, at, state);
-	(void)hf_env_unpark(state, 1, HF_ENV_PRIVATE);
+	}
+	take_out(bucket, waiter);
+	first = find(bucket, lock);
+	/* W4. Even if @waiter was PARKED: others may have relied on a wake-up in flight to it. */
+	if (first && was_first && !locked) {
+		woken = &first->state;
+		hf_atomic32_store_relaxed(woken, HF_DETAIL_WAITER_WAKING); /* PARKED -> WAKING */
+	}
+	bucket_update(bucket, lock, needed); /* W3: our unlock must wake the next one */
+	if (was_first)
+		change_flags(bucket, HF_DETAIL_BUCKET_AWAITED, 0);
+	hf_detail_bucket_unlock(bucket);
+	wake(lock, woken);
+}
+
+/*
+ * R. Picks a waiter to run on @processor in place of the caller, and sets *@woken if it must be
+ * woken. Returns false if there is none: then the caller keeps running. AWAITED lets only one thread
+ * leave its processor to the first waiter; if that waiter does not get to run, the next thread that
+ * leaves picks another one.
+ */
+static bool find_successor(struct hf_detail_bucket *bucket, const hf_atomic32_t *lock,
+			   uint32_t processor, hf_atomic32_t **woken)
+{
+	struct hf_detail_waiter *next = find(bucket, lock);
+	int left = SEARCH_LIMIT;
+
+	if (next && next->processor == processor &&
+	    !(hf_atomic32_load_relaxed(&bucket->flags) & HF_DETAIL_BUCKET_AWAITED)) {
+		*woken = mark_first_waking(bucket, lock);
+		change_flags(bucket, 0, HF_DETAIL_BUCKET_AWAITED);
+		return true;
+	}
+	while (next && left--) {
+		next = next->next;
+		if (next && next->at == lock && next->processor == processor) {
+			take_out(bucket, next);
+			next->dequeued = true;
+			*woken = release(next);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- turns --------------------------------------------------------------------------------- */
+
+void hf_detail_turn_begin(void)
+{
+	HF_PARKING_TURN = hf_env_deadline(0);
+}
+
+/*
+ * A new turn begins if the last call was a whole turn ago: the thread did other work in between, or
+ * was descheduled.
+ */
+bool hf_detail_turn_is_over(uint32_t turns)
+{
+	uint64_t now = hf_env_deadline(0);
+
+	if (now - HF_PARKING_SEEN >= HF_PARKING_TURN_NS)
+		HF_PARKING_TURN = now;
+	HF_PARKING_SEEN = now;
+	return now - HF_PARKING_TURN >= turns * (uint64_t)HF_PARKING_TURN_NS;
+}
+
+/* ---- waiting for a lock -------------------------------------------------------------------- */
+
+/* @alone: this is the first waiter, so no other waiter would notice an unlock. */
+static enum hf_detail_park park_until_woken(struct hf_detail_waiter *waiter,
+					    hf_detail_try_lock_t *try_lock, uint64_t deadline,
+					    bool alone)
+{
+	uint64_t recheck = HF_DETAIL_RECHECK_NS;
+
+	while (hf_detail_waiter_state(waiter) == HF_DETAIL_WAITER_PARKED) {
+		uint64_t until = deadline;
+
+		if (alone) {
+			bool certain = hf_env_barrier_all(); /* W1: between `need` and the check */
+
+			if (try_lock(waiter->lock))
+				return HF_DETAIL_PARK_LOCKED;
+			if (!certain) {
+				until = hf_detail_earlier(deadline, hf_env_deadline(recheck));
+				recheck = hf_detail_earlier(recheck * 2, HF_DETAIL_RECHECK_MAX_NS);
+			}
+		}
+		if (park(waiter, waiter->lock, until, deadline))
+			return HF_DETAIL_PARK_TIMED_OUT;
+	}
+	return is_released(waiter) ? HF_DETAIL_PARK_RELEASED : HF_DETAIL_PARK_NONE;
+}
+
+/* Spins as the first waiter: WAKING -> HEAD, unless it acquires the lock at once. */
+static enum hf_detail_park spin_as_head(struct hf_detail_waiter *waiter,
+					hf_detail_try_lock_t *try_lock, uint64_t deadline)
+{
+	uint32_t ns = HF_ARCH_BACKOFF_MIN_NS;
+
+	for (uint32_t left = HF_PARKING_HEAD_SPIN_NS;; left -= ns) {
+		if (try_lock(waiter->lock))
+			return HF_DETAIL_PARK_LOCKED;
+		if (hf_detail_is_past(deadline))
+			return HF_DETAIL_PARK_TIMED_OUT;
+		if (hf_detail_waiter_state(waiter) == HF_DETAIL_WAITER_WAKING)
+			set_head(waiter, HF_DETAIL_WAITER_HEAD);
+		if (left <= ns)
+			return HF_DETAIL_PARK_NONE;
+		hf_wait_ns(ns);
+	}
+}
+
+/* Waits with a queued waiter. */
+static enum hf_detail_park wait_to_lock(struct hf_detail_waiter *waiter,
+					hf_detail_try_lock_t *try_lock, uint64_t deadline)
+{
+	enum hf_detail_park result;
+
+	for (bool alone = false;; alone = true) {
+		result = park_until_woken(waiter, try_lock, deadline, alone);
+		if (result == HF_DETAIL_PARK_NONE)
+			result = spin_as_head(waiter, try_lock, deadline);
+		if (result != HF_DETAIL_PARK_NONE)
+			break;
+		set_head(waiter, HF_DETAIL_WAITER_PARKED);
+	}
+	hf_detail_turn_begin();
+	if (result != HF_DETAIL_PARK_RELEASED)
+		finish_wait(waiter, result == HF_DETAIL_PARK_LOCKED);
+	return result;
+}
+
+enum hf_detail_park hf_detail_park_to_lock(hf_atomic32_t *lock, hf_detail_try_lock_t *try_lock,
+					   uint64_t deadline, bool in_exchange)
+{
+	struct hf_detail_waiter waiter;
+	struct hf_detail_bucket *bucket;
+	hf_atomic32_t *woken = NULL;
+	bool queues;
+
+	waiter.lock = lock;
+	waiter.processor = hf_env_processor();
+	waiter.dequeued = false;
+	bucket = hf_detail_bucket_lock(lock);
+	queues = !in_exchange || find_successor(bucket, lock, waiter.processor, &woken);
+	if (queues)
+		(void)enqueue(bucket, &waiter, HF_DETAIL_WAITER_HEAD);
+	hf_detail_bucket_unlock(bucket);
+	wake(lock, woken);
+	if (queues)
+		return wait_to_lock(&waiter, try_lock, deadline);
+	hf_detail_turn_begin();
+	return HF_DETAIL_PARK_NONE;
+}
+
+void hf_detail_unpark_first(hf_atomic32_t *lock)
+{
+	struct hf_detail_bucket *bucket = hf_detail_bucket_lock(lock);
+	hf_atomic32_t *woken = mark_first_waking(bucket, lock);
+
+	hf_detail_bucket_unlock(bucket);
+	wake(lock, woken);
+}
+
+void hf_detail_unpark_and_leave(hf_atomic32_t *lock)
+{
+	struct hf_detail_bucket *bucket = bucket_lock_blocked(lock);
+	hf_atomic32_t *first = mark_first_waking(bucket, lock), *woken = NULL;
+
+	(void)find_successor(bucket, lock, hf_env_processor(), &woken);
+	bucket_unlock_blocked(bucket);
+	wake(lock, first);
+	wake(lock, woken);
+}
+
+/* ---- waiting for a signal ------------------------------------------------------------------ */
+
+/* SPINNING -> PARKED, unless a release comes first: then returns true. */
+static bool spin_until_released(struct hf_detail_waiter *waiter,
+				const struct hf_detail_wait_calls *calls, uint64_t deadline)
+{
+	uint32_t state = HF_DETAIL_WAITER_SPINNING;
+
+	(void)calls->spin(&waiter->state, state, deadline);
+	while (state == HF_DETAIL_WAITER_SPINNING) {
+		if (hf_atomic32_try_cmpxchg_relaxed(&waiter->state, &state,
+						    HF_DETAIL_WAITER_PARKED))
+			return false;
+	}
+	return true;
+}
+
+/* Leaves this processor to a waiter for the lock, which this thread has unlocked before it spun. */
+static void leave_processor(const struct hf_detail_waiter *waiter)
+{
+	hf_atomic32_t *woken = NULL;
+	struct hf_detail_bucket *bucket;
+
+	if (!hf_detail_parking_flags(waiter->lock))
+		return;
+	bucket = hf_detail_bucket_lock(waiter->lock);
+	(void)find_successor(bucket, waiter->lock, waiter->processor, &woken);
+	hf_detail_bucket_unlock(bucket);
+	wake(waiter->lock, woken);
+}
+
+/* Takes out a waiter that has timed out. Returns false if another thread has done so. */
+static bool leave_queue(hf_atomic32_t *at, struct hf_detail_waiter *waiter)
+{
+	struct hf_detail_bucket *bucket = hf_detail_bucket_lock(at);
+	bool leaves = !waiter->dequeued;
+
+	if (leaves && is_queued(bucket, waiter)) {
+		take_out(bucket, waiter);
+		count(at, UINT32_MAX);
+	}
+	hf_detail_bucket_unlock(bucket);
+	return leaves;
+}
+
+enum hf_detail_park hf_detail_park_to_wait(hf_atomic32_t *at, hf_atomic32_t *lock,
+					   const struct hf_detail_wait_calls *calls,
+					   uint64_t deadline)
+{
+	struct hf_detail_waiter waiter;
+	struct hf_detail_bucket *bucket;
+	uint64_t signals;
+
+	waiter.at = at;
+	waiter.lock = lock;
+	waiter.processor = hf_env_processor();
+	waiter.dequeued = false;
+	hf_atomic32_store_relaxed(&waiter.state, calls->spin ? HF_DETAIL_WAITER_SPINNING
+							     : HF_DETAIL_WAITER_PARKED);
+	signals = hf_env_signals_block();
+	bucket = bucket_lock_blocked(at);
+	append(bucket, &waiter);
+	count(at, 1);
+	bucket_unlock_blocked(bucket);
+	calls->before_sleep(lock, !calls->spin);
+	hf_env_signals_restore(signals);
+	if (calls->spin && !spin_until_released(&waiter, calls, deadline))
+		leave_processor(&waiter);
+
+	while (hf_detail_waiter_state(&waiter) == HF_DETAIL_WAITER_PARKED) {
+		if (!park(&waiter, at, deadline, deadline))
+			continue;
+		if (leave_queue(at, &waiter))
+			return HF_DETAIL_PARK_TIMED_OUT;
+		break;
+	}
+	if (is_released(&waiter))
+		return HF_DETAIL_PARK_RELEASED;
+	return wait_to_lock(&waiter, calls->try_lock, HF_ENV_FOREVER);
+}
+
+/* Moves a waiter that is in no queue to that of its lock, and wakes it if it is the first. */
+static void move_to_lock(struct hf_detail_waiter *waiter)
+{
+	const void *lock = waiter->lock;
+	struct hf_detail_bucket *bucket = bucket_lock_blocked(lock);
+	bool is_first = enqueue(bucket, waiter, HF_DETAIL_WAITER_WAKING);
+
+	bucket_unlock_blocked(bucket);
+	if (is_first)
+		wake(lock, &waiter->state);
+}
+
+/*
+ * Takes the first waiter out of the queue; NULL = there is none. In the child of a fork the number
+ * of waiters is stale: it becomes 0.
+ */
+static struct hf_detail_waiter *take_first(struct hf_detail_bucket *bucket, hf_atomic32_t *at)
+{
+	struct hf_detail_waiter *waiter = find(bucket, at);
+	uint32_t waiters = hf_atomic32_load_relaxed(at);
+
+	hf_atomic32_store_relaxed(at, waiter ? waiters - 1 : 0);
+	if (waiter) {
+		take_out(bucket, waiter);
+		waiter->dequeued = true;
+	}
+	return waiter;
+}
+
+/* While the lock is held and has waiters, the waiter would only be woken to park again: move it. */
+void hf_detail_unpark_one(hf_atomic32_t *at)
+{
+	uint64_t signals = hf_env_signals_block();
+	struct hf_detail_bucket *bucket = bucket_lock_blocked(at);
+	struct hf_detail_waiter *waiter = take_first(bucket, at);
+	bool moves = waiter && hf_detail_waiter_state(waiter) == HF_DETAIL_WAITER_PARKED &&
+		     hf_atomic32_load_relaxed(waiter->lock) &&
+		     hf_detail_parking_flags(waiter->lock);
+	hf_atomic32_t *woken = waiter && !moves ? release(waiter) : NULL;
+
+	bucket_unlock_blocked(bucket);
+	wake(at, woken);
+	if (moves)
+		move_to_lock(waiter);
+	hf_env_signals_restore(
+		signals); /* a waiter in no queue depends on this thread until here */
+}
+
+/*
+ * Releases the waiters that spin, moves the others to the queue of the lock, and wakes the first of
+ * those. If the lock is free, one more waiter is released at once, to use the lock until the first
+ * one has woken up.
+ *
+ * The first waiter should be one of a processor that is not busy already, with this thread or with
+ * the waiter that was released at once: a thread that parks leaves its processor to its neighbours,
+ * so otherwise all threads of one processor would run before the first one of another is woken.
+ */
+void hf_detail_unpark_all(hf_atomic32_t *at)
+{
+	uint64_t signals = hf_env_signals_block();
+	struct hf_detail_bucket *bucket = bucket_lock_blocked(at);
+	struct hf_detail_waiter *waiter = take_first(bucket, at), *moved = NULL, **last = &moved;
+	uint32_t busy = hf_env_processor();
+	hf_atomic32_t *woken = NULL;
+
+	if (waiter && !hf_atomic32_load_relaxed(waiter->lock)) {
+		busy = waiter->processor;
+		woken = release(waiter);
+		waiter = take_first(bucket, at);
+	}
+	for (; waiter; waiter = take_first(bucket, at)) {
+		bool is_elsewhere;
+
+		if (hf_detail_waiter_state(waiter) == HF_DETAIL_WAITER_SPINNING) {
+			wake(at, release(waiter));
+			continue;
+		}
+		is_elsewhere = moved && moved->processor == busy && waiter->processor != busy;
+
+		waiter->next = is_elsewhere ? moved : NULL;
+		*(is_elsewhere ? &moved : last) = waiter;
+		if (!is_elsewhere)
+			last = &waiter->next;
+	}
+	bucket_unlock_blocked(bucket);
+	wake(at, woken);
+	while ((waiter = moved)) {
+		moved = waiter->next;
+		move_to_lock(waiter);
+	}
+	hf_env_signals_restore(signals);
 }

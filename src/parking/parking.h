@@ -2,83 +2,64 @@
 #ifndef HF_SRC_PARKING_H
 #define HF_SRC_PARKING_H
 /*
- * parking - a table of the threads that wait at addresses, for any kind of lock; one for each
- * process.
+ * parking - operations of the table in which threads wait, for any kind of lock; one table for each
+ * process. parking.c has a waiter's states, the invariants and the proofs.
  *
  * Use when / not when
- *   To implement a lock or a condition variable whose word has no room for a queue. The clients,
- *   mutex and cond, lock the bucket of an address, change its queue, and park on a waiter's state.
- *   Not between processes: each has its own table.
+ *   To implement a lock, or a condition variable, whose word has no room for a queue. Not between
+ *   processes: each has its own table.
  *
- * State
- *   The table has HF_DETAIL_PARKING_BUCKETS buckets, chosen by a hash of the address at which a
- *   thread waits. A bucket has a lock (a futex word: 0 free, 1 locked, 2 locked and threads may be
- *   parked at it) and a queue of waiters, each on the stack of its thread. Two words are for the
- *   clients:
+ *   Its clients (mutex, cond) never touch a queue. What they do themselves are callbacks:
  *
- *     need     how many addresses of this bucket have a waiter that an unlock must wake; every
- *              unlock reads it
- *     flags    hints for the mutex (src/mutex/mutex_queue.h)
- *
- *   The states of a waiter; a client may add others
- *     PARKED     parked, or about to park
- *     SPINNING   not parked yet, so a release needs no system call. Its thread changes this to
- *                PARKED, by compare-and-swap, since a release may come first
- *     RELEASED   another thread has taken it out of its queue, to let it run
- *
- * Invariants
- *   Q1  A bucket's queue, and the waiters in it, change only under the bucket's lock. While a
- *       waiter is queued its thread stays in the slow path: so the waiter, and the object it waits
- *       for, exist, and the holder of the bucket's lock may touch both.
- *   Q4  Signals are blocked while a thread holds a bucket's lock: a handler that runs for long,
- *       forks, or jumps away can't leave it locked.
- *   Q5  A zeroed table has no waiters. The child of a fork starts with a zeroed table.
- *   Q7  A signal handler may fork while its thread waits. The child's table is empty, but the
- *       waiter on the stack is a copy of one that was queued. The thread notices that by its
- *       `born`, which differs from the bucket's: it queues the waiter again, or returns without
- *       dequeuing it.
- *
- * The barrier of the unlock
- *   An unlock stores to the lock's word and then loads `need`, without a full barrier between them.
- *   So a thread that raises `need` calls hf_env_barrier_all(), which is a full barrier in each
- *   thread of the process, and checks the lock's word again before it parks (W1 of mutex.h).
+ *     try_lock       tries once to acquire the lock. A lock's word is 0 while it is free
+ *     before_sleep   the thread is queued, and its signals are blocked: unlock the lock
+ *     spin           spin before parking while a word has a value; true = it has changed
  */
 #include "holdfast/internal/parking.h"
-
-enum {
-	HF_DETAIL_WAITER_PARKED,
-	HF_DETAIL_WAITER_RELEASED,
-	HF_DETAIL_WAITER_SPINNING,
-	HF_DETAIL_OTHER_STATES, /* a client's states begin here */
-};
 
 /* A model checker replaces this type to watch its accesses. */
 #ifndef HF_DETAIL_PARKING_BOOL
 #define HF_DETAIL_PARKING_BOOL bool
 #endif
 
+/* The states of a waiter, drawn in parking.c. */
+enum {
+	HF_DETAIL_WAITER_PARKED,
+	HF_DETAIL_WAITER_RELEASED,
+	HF_DETAIL_WAITER_SPINNING,
+	HF_DETAIL_WAITER_WAKING,
+	HF_DETAIL_WAITER_HEAD,
+};
+
 struct hf_detail_waiter {
 	hf_atomic32_t state;
-	const void *at;       /* the address of the mutex or condition variable at which it waits */
-	hf_atomic32_t *mutex; /* for the clients: the mutex that the thread will lock */
+	const void *at;      /* in whose queue it is: its lock, or what it waits for */
+	hf_atomic32_t *lock; /* what it will lock */
 	struct hf_detail_waiter *next, *prev;
 	uint64_t born;      /* `born` of the bucket in which it was queued: Q7 */
 	uint32_t processor; /* where its thread ran before it queued */
-	/* For clients: why it was taken out of a queue; set under the lock of that bucket. */
-	HF_DETAIL_PARKING_BOOL signalled; /* by a signal or broadcast */
-	HF_DETAIL_PARKING_BOOL released;  /* by a thread that left it its processor */
+	/* Another thread has taken it out of a queue; set under the lock of that bucket. */
+	HF_DETAIL_PARKING_BOOL dequeued;
+};
+
+/* The flags of a bucket. Locks that share the bucket share them: only fairness depends on that. */
+enum {
+	HF_DETAIL_BUCKET_WAITERS = 1, /* threads wait: a running thread makes room after its turn */
+	HF_DETAIL_BUCKET_WAKING = 2,  /* Q6 */
+	HF_DETAIL_BUCKET_AWAITED = 4, /* a thread has made room for a first waiter, still queued */
+	HF_DETAIL_BUCKET_FLAGS = 7
 };
 
 struct hf_detail_bucket {
 	hf_atomic32_t flags;
-	hf_atomic32_t lock;
+	hf_atomic32_t lock; /* a futex word: 0 free, 1 locked, 2 locked and threads may be parked */
 	struct hf_detail_waiter *first, *last;
 	uint64_t signals; /* the signal mask of the lock's holder before it took the lock */
 	uint64_t born;    /* when this process's first waiter queued here; 0: none has */
 } HF_ALIGNED(HF_ARCH_CACHE_LINE);
 
 struct hf_detail_parking {
-	hf_atomic32_t need[HF_DETAIL_PARKING_BUCKETS];
+	hf_atomic32_t need[HF_DETAIL_PARKING_BUCKETS]; /* Q3 */
 	struct hf_detail_bucket bucket[HF_DETAIL_PARKING_BUCKETS];
 };
 
@@ -88,49 +69,72 @@ struct hf_detail_parking {
 #endif
 #define HF_DETAIL_RECHECK_MAX_NS (64 * (uint64_t)HF_DETAIL_RECHECK_NS)
 
+/* How a wait has ended. */
+enum hf_detail_park {
+	HF_DETAIL_PARK_NONE,      /* not yet: the thread has not waited, or goes on waiting */
+	HF_DETAIL_PARK_LOCKED,    /* this thread holds the lock */
+	HF_DETAIL_PARK_RELEASED,  /* another thread has taken it out of the queue: try to lock */
+	HF_DETAIL_PARK_TIMED_OUT, /* not locked; no wake-up was consumed */
+};
+
+typedef bool hf_detail_try_lock_t(hf_atomic32_t *lock);
+
+struct hf_detail_wait_calls {
+	hf_detail_try_lock_t *try_lock;
+	void (*before_sleep)(hf_atomic32_t *lock, bool parks);
+	bool (*spin)(const hf_atomic32_t *word, uint32_t value, uint64_t deadline);
+};
+
 HF_BEGIN_DECLS
 
-/* Returns NULL if it could not be allocated; then no waiter is ever queued. */
+/* Returns NULL if it could not be allocated; then the functions below must not be called. */
 struct hf_detail_parking *hf_detail_parking_table(void);
 
-/* Locks the bucket of an address, and blocks signals (Q4). */
+/*
+ * Queues this thread at a lock, and waits until it has acquired it. @in_exchange: only if another
+ * waiter runs on this processor in its place; if there is none, PARK_NONE, and a new turn begins.
+ */
+enum hf_detail_park hf_detail_park_to_lock(hf_atomic32_t *lock, hf_detail_try_lock_t *try_lock,
+					   uint64_t deadline, bool in_exchange);
+
+/* After an unlock: wakes the first waiter, if it is parked. */
+void hf_detail_unpark_first(hf_atomic32_t *lock);
+
+/*
+ * For `before_sleep`, after the unlock: wakes the first waiter, and leaves this processor to a
+ * waiter that ran on it.
+ */
+void hf_detail_unpark_and_leave(hf_atomic32_t *lock);
+
+/*
+ * Queues this thread at @at, a number of waiters, and waits until it is unparked; then it has been
+ * RELEASED, or has waited for the lock, too, and is LOCKED. Without `spin` it parks at once.
+ */
+enum hf_detail_park hf_detail_park_to_wait(hf_atomic32_t *at, hf_atomic32_t *lock,
+					   const struct hf_detail_wait_calls *calls,
+					   uint64_t deadline);
+
+/* Unparks the first thread that waits at @at, or all: releases it, or moves it to its lock's queue. */
+void hf_detail_unpark_one(hf_atomic32_t *at);
+void hf_detail_unpark_all(hf_atomic32_t *at);
+
+/* Has this thread run for so many turns since it last waited? A new turn begins after a pause. */
+bool hf_detail_turn_is_over(uint32_t turns);
+void hf_detail_turn_begin(void);
+
+/* For parking.c and tests: the lock of an address's bucket. Signals are blocked meanwhile (Q4). */
 struct hf_detail_bucket *hf_detail_bucket_lock(const void *at);
 void hf_detail_bucket_unlock(struct hf_detail_bucket *bucket);
 
-/* As above; the caller has already blocked all signals (Q4). */
-struct hf_detail_bucket *hf_detail_bucket_lock_blocked(const void *at);
-void hf_detail_bucket_unlock_blocked(struct hf_detail_bucket *bucket);
-
-/* The first waiter at an address, or NULL. */
-struct hf_detail_waiter *hf_detail_bucket_find(const struct hf_detail_bucket *bucket,
-					       const void *at);
-
-void hf_detail_bucket_append(struct hf_detail_bucket *bucket, struct hf_detail_waiter *waiter);
-void hf_detail_bucket_remove(struct hf_detail_bucket *bucket, struct hf_detail_waiter *waiter);
-
-/*
- * Releases a waiter that the caller has taken out of its queue. Returns what to wake, NULL if it
- * was SPINNING. The caller holds the bucket's lock, under which a waiter that timed out checks
- * whether it was released. Ordering: release, paired with the waiter's acquire of its state; the
- * waiter may be gone after it.
- */
-hf_atomic32_t *hf_detail_waiter_release(struct hf_detail_waiter *waiter);
-
-/* Q7. Returns false if the parent process queued it. The caller holds the bucket's lock. */
-bool hf_detail_waiter_is_queued(const struct hf_detail_bucket *bucket,
-				const struct hf_detail_waiter *waiter);
-
-/*
- * Parks until @until while the waiter's state is PARKED. Returns true if @deadline has passed. The
- * probe reports @at, since waiter->at may be read only under the bucket's lock.
- */
-bool hf_detail_waiter_park(struct hf_detail_waiter *waiter, const void *at, uint64_t until,
-			   uint64_t deadline);
-
-/* Wakes the thread that parks on @state, if not NULL. Its stack frame may be gone already. */
-void hf_detail_waiter_wake(const void *at, hf_atomic32_t *state);
-
 HF_END_DECLS
+
+/* Flags of the bucket of a lock: not 0 if threads wait for it, or for another one of the bucket. */
+HF_INLINE uint32_t hf_detail_parking_flags(const hf_atomic32_t *lock)
+{
+	struct hf_detail_parking *table = hf_detail_parking_table();
+
+	return hf_atomic32_load_relaxed(&table->bucket[HF_DETAIL_PARKING_INDEX(lock)].flags);
+}
 
 HF_INLINE uint32_t hf_detail_waiter_state(const struct hf_detail_waiter *waiter)
 {

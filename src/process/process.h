@@ -80,6 +80,8 @@ struct hf_detail_process_state {
 #define hf_detail_process_share(name, bytes, fork)                                                 \
 	hf_detail_process_find(&hf_detail_process_##name, bytes, fork)
 
+HF_BEGIN_DECLS
+
 /**
  * hf_detail_process_find - the memory of this kind, which all copies of the library share
  * @mine:  this copy's state
@@ -92,6 +94,8 @@ struct hf_detail_process_state {
  */
 void *hf_detail_process_find(struct hf_detail_process_state *mine, size_t bytes,
 			     enum hf_detail_process_fork fork);
+
+HF_END_DECLS
 
 /* An executable or shared object, by an address in it. */
 struct hf_detail_object {

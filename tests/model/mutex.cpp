@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * mutex - include/holdfast/mutex.h, src/mutex/mutex.c and src/parking/parking.c; the model parks
+ * mutex - include/holdfast/mutex.h, src/mutex and src/parking/parking.c; the model parks
  * and wakes the threads.
  *
  * Checked
@@ -23,28 +23,28 @@
  *                 acquire the mutex, and at the end it is free; also while others time out
  * All timeouts are minimal, so that the search reaches every step early.
  */
-// MUTANT: take_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf_detail_mutex_take
+// MUTANT: take_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf_detail_mutex_try_lock
 // MUTANT: unlock_release HF_MUTANT=store_release HF_MUTANT_IN=hf_detail_mutex_set_free
 // MUTANT: unlock_without_fence HF_MUTANT=fence_light
 // MUTANT: parks_without_barrier HF_MUTANT=barrier_missing
 // MUTANT: need_not_published HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=bucket_update
-// MUTANT: not_marked_as_waking HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=call_first
-// MUTANT: wake_up_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=hf_detail_waiter_wake
-// MUTANT: park_torn HF_MUTANT=park_torn HF_MUTANT_IN=hf_detail_waiter_park
-// MUTANT: take_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=hf_detail_mutex_take
+// MUTANT: not_marked_as_waking HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=mark_first_waking
+// MUTANT: wake_up_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=wake
+// MUTANT: park_torn HF_MUTANT=park_torn HF_MUTANT_IN=park
+// MUTANT: take_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=hf_detail_mutex_try_lock
 // MUTANT: leaver_wakes_nobody HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=finish_wait HF_MODEL_ONLY=crossed
 // MUTANT: skips_the_wake_of_another HF_MUTANT=load_relaxed_is_1 HF_MUTANT_IN=is_only HF_MODEL_ONLY=at
 // MUTANT: parks_behind_an_old_flag HF_MUTANT=store_relaxed_keeps_bit1 HF_MUTANT_IN=change_flags HF_MODEL_ONLY=at
-// MUTANT: released_release HF_MUTANT=xchg_acq_rel_loses_release HF_MUTANT_IN=hf_detail_waiter_release
-// MUTANT: released_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=park_until_woken
-// MUTANT: bucket_lock_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf_detail_bucket_lock_blocked
-// MUTANT: bucket_unlock_release HF_MUTANT=xchg_acq_rel_loses_release HF_MUTANT_IN=hf_detail_bucket_unlock_blocked
-// MUTANT: bucket_wake_up_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=hf_detail_bucket_unlock_blocked
-// MUTANT: bucket_park_torn HF_MUTANT=park_torn HF_MUTANT_IN=hf_detail_bucket_lock_blocked
-// MUTANT: shared_take_acquire HF_MUTANT=xchg_acq_rel_loses_acquire HF_MUTANT_IN=hf_detail_mutex_shared_take_parked HF_MODEL_ONLY=shared
+// MUTANT: released_release HF_MUTANT=xchg_acq_rel_loses_release HF_MUTANT_IN=release
+// MUTANT: released_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=is_released
+// MUTANT: bucket_lock_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=bucket_lock_blocked
+// MUTANT: bucket_unlock_release HF_MUTANT=xchg_acq_rel_loses_release HF_MUTANT_IN=bucket_unlock_blocked
+// MUTANT: bucket_wake_up_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=bucket_unlock_blocked
+// MUTANT: bucket_park_torn HF_MUTANT=park_torn HF_MUTANT_IN=bucket_lock_blocked
+// MUTANT: shared_take_acquire HF_MUTANT=xchg_acq_rel_loses_acquire HF_MUTANT_IN=hf_detail_mutex_shared_lock_parked HF_MODEL_ONLY=shared
 // MUTANT: shared_unlock_release HF_MUTANT=xchg_acq_rel_loses_release HF_MUTANT_IN=hf_detail_mutex_shared_release HF_MODEL_ONLY=shared
 // MUTANT: shared_wake_up_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=hf_detail_mutex_shared_wake HF_MODEL_ONLY=shared
-// MUTANT: shared_park_torn HF_MUTANT=park_torn HF_MUTANT_IN=hf_detail_mutex_shared_take_parked HF_MODEL_ONLY=shared
+// MUTANT: shared_park_torn HF_MUTANT=park_torn HF_MUTANT_IN=hf_detail_mutex_shared_lock_parked HF_MODEL_ONLY=shared
 #include "parking_model.h"
 
 #include "locks.h"

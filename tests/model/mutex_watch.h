@@ -5,7 +5,6 @@
  * mutex_watch - observes every change of a mutex's word and of its waiters' states.
  *
  * Checked   the word is 0 or 1; one thread changes it from 0 to 1, only the holder from 1 to 0
- *           (M1, M2)
  * Counts    in reached[], over all interleavings: a scenario that never hands off the mutex does
  *           not test the hand-off
  */
@@ -48,7 +47,7 @@ public:
 		const char *in = at.func_;
 		bool is_flag = object == &the_table->bucket[0].flags;
 
-		if (strcmp(in, "call_first") == 0)
+		if (strcmp(in, "mark_first_waking") == 0)
 			reached_[WOKEN_BY_UNLOCK]++;
 		else if (strcmp(in, "finish_wait") == 0)
 			reached_[WOKEN_BY_LEAVER]++;
@@ -57,7 +56,7 @@ public:
 		else if (strcmp(in, "change_flags") == 0 && is_flag &&
 			 (after & HF_DETAIL_BUCKET_AWAITED))
 			reached_[ROOM_FOR_FIRST]++;
-		else if (strcmp(in, "hf_detail_waiter_release") == 0)
+		else if (strcmp(in, "release") == 0)
 			reached_[ROOM_FOR_ANOTHER]++;
 	}
 	/* The caller's lock operation has succeeded. */

@@ -2,7 +2,7 @@
 #ifndef HF_MODEL_PARKING_H
 #define HF_MODEL_PARKING_H
 /*
- * parking_model - src/parking/parking.c and src/mutex/mutex.c, with a new parking table for each
+ * parking_model - src/parking/parking.c and src/mutex, with a new parking table for each
  * interleaving.
  *
  * All addresses hash to one bucket, so every collision that is possible happens. Times are chosen
@@ -12,11 +12,15 @@
 
 namespace hf_model
 {
-/* Plain data; the checker reports a race on it. */
+/*
+ * Plain data in a waiter; the checker reports a race on it. It is written when the waiter's thread
+ * reuses the stack, which must come after all accesses of other threads (Q8).
+ */
 class watched {
 	plain own_;
 
 public:
+	~watched() { set(own_, 0); }
 	watched &operator=(bool value)
 	{
 		set(own_, value);
@@ -31,17 +35,18 @@ public:
 #define HF_DETAIL_PARKING_BUCKETS 1
 #define HF_DETAIL_PARKING_INDEX(at) ((void)(at), 0u)
 #define HF_MUTEX_SPIN_NS 1
-#define HF_MUTEX_HEAD_SPIN_NS 1
-#define HF_MUTEX_LOOK_NS 1
-#define HF_MUTEX_TURN_NS hf_model::turn_ns()
+#define HF_MUTEX_SHARED_SPIN_NS 1
+#define HF_MUTEX_POLL_NS 1
+#define HF_PARKING_HEAD_SPIN_NS 1
+#define HF_PARKING_TURN_NS hf_model::turn_ns()
 #define HF_MUTEX_CLOCK_EACH 1
-#define HF_MUTEX_TURN hf_model::turn_began
-#define HF_MUTEX_SEEN hf_model::turn_seen
+#define HF_PARKING_TURN hf_model::turn_began
+#define HF_PARKING_SEEN hf_model::turn_seen
 #define HF_MUTEX_UNLOCKS hf_model::unlocks
 #define HF_COND_SPIN_NS 1
 #define HF_COND_CREDIT (*hf_model::spin_credit())
 #define HF_DETAIL_RECHECK_NS 1
-#define BUCKET_LOOKS 0
+#define BUCKET_TRIES 0
 
 namespace hf_model
 {
@@ -68,6 +73,7 @@ inline int32_t *spin_credit()
 #include "../../src/parking/parking.c"
 
 #include "../../src/mutex/mutex.c"
+#include "../../src/mutex/mutex_shared.c"
 
 namespace hf_model
 {

@@ -20,9 +20,11 @@
 
 static bool count_barrier();
 #define HF_MUTEX_SPIN_NS 1
-#define HF_MUTEX_HEAD_SPIN_NS 1
-#define HF_MUTEX_TURN_NS (UINT64_MAX / 4)
+#define HF_PARKING_HEAD_SPIN_NS 1
+#define HF_PARKING_TURN_NS (UINT64_MAX / 4)
 #define hf_env_barrier_all count_barrier
+#include "../../src/parking/parking.c"
+
 #include "../../src/mutex/mutex.c"
 
 /* How long a waiter spins: 0, or until any signal has come. */

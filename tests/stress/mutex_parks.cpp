@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* mutex_parks - mutex.cpp, with limits that make the mutex park, hand off and wake all the time. */
 #define HF_MUTEX_SPIN_NS 1
-#define HF_MUTEX_HEAD_SPIN_NS 1
-#define HF_MUTEX_TURN_NS 1
+#define HF_MUTEX_SHARED_SPIN_NS 1
+#define HF_PARKING_HEAD_SPIN_NS 1
+#define HF_PARKING_TURN_NS 1
 #define HF_DETAIL_RECHECK_NS 1000
 #include "../../src/mutex/mutex.c"
+#include "../../src/mutex/mutex_shared.c"
+
+#include "../../src/parking/parking.c"
 
 #define NAME "mutex_parks"
 #define WITHOUT_PARKING

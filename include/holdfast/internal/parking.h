@@ -3,7 +3,7 @@
 #define HF_PARKING_H
 #pragma GCC system_header
 /*
- * parking - the part of the table of waiters that an inline unlock reads (src/parking/parking.h).
+ * parking - the part of the table of waiters that an inline unlock reads (src/parking/parking.c).
  *
  *   hf_detail_parking_need[]    for each bucket: does an unlock have to call its slow path?
  *   HF_DETAIL_PARKING_INDEX()   the bucket of an address

@@ -115,7 +115,7 @@ HF_INLINE uint32_t hf_detail_spinlock_queued_read(const hf_atomic32_t *lock)
 #endif
 }
 
-/* T1 */
+/* T1: 0,0,0,0 -> 0,0,0,1 */
 HF_INLINE bool hf_detail_spinlock_queued_trylock(hf_atomic32_t *lock)
 {
 #if HF_ARCH_HAS_CMPXCHG8
@@ -155,7 +155,8 @@ HF_INLINE void hf_detail_spinlock_queued_wait_pending(hf_atomic32_t *lock,
 			uint32_t taken = (word & HF_DETAIL_QUEUED_TAIL_MASK) |
 					 HF_DETAIL_QUEUED_LOCKED;
 
-			if (hf_atomic32_try_cmpxchg_acquire(lock, &word, taken)) /* T6, I3 */
+			/* T6: t,1,n,0 -> t,0,0,1 (I3) */
+			if (hf_atomic32_try_cmpxchg_acquire(lock, &word, taken))
 				return;
 			continue;
 		}
@@ -172,7 +173,7 @@ HF_INLINE void hf_detail_spinlock_queued_wait_pending(hf_atomic32_t *lock,
 			if (wait.ns > HF_ARCH_PENDING_NS)
 				wait.ns = HF_ARCH_PENDING_NS;
 		} else {
-			/* T7. On failure the word has changed: decide again. */
+			/* T7: t,1,n,1 -> t,1,255,1. On failure the word has changed: decide again. */
 			(void)hf_atomic32_try_cmpxchg_relaxed(lock, &word,
 							      word | HF_DETAIL_QUEUED_PASSES_MASK);
 			continue;
@@ -181,7 +182,10 @@ HF_INLINE void hf_detail_spinlock_queued_wait_pending(hf_atomic32_t *lock,
 	}
 }
 
-/* T2, or T1 without waiters: take the lock if it is free and the next waiter permits barging. */
+/*
+ * T2: t,p,n,0 -> t,p,n+1,1, or T1 without waiters: take the lock if it is free and the next waiter
+ * permits barging.
+ */
 HF_INLINE bool hf_detail_spinlock_queued_try_barge(hf_atomic32_t *lock, uint32_t *word)
 {
 	while (!(*word & HF_DETAIL_QUEUED_LOCKED_MASK)) {
@@ -238,8 +242,8 @@ HF_INLINE void hf_detail_spinlock_queued_contended(hf_atomic32_t *lock, enum hf_
 			return;
 		if (word & HF_DETAIL_QUEUED_WAITERS_MASK)
 			break;
-		if (hf_atomic32_try_cmpxchg_relaxed(lock, &word,
-						    word | HF_DETAIL_QUEUED_PENDING)) { /* T3 */
+		/* T3: 0,0,0,1 -> 0,1,0,1 */
+		if (hf_atomic32_try_cmpxchg_relaxed(lock, &word, word | HF_DETAIL_QUEUED_PENDING)) {
 			hf_detail_spinlock_queued_wait_pending(lock, policy);
 			return;
 		}
@@ -254,7 +258,7 @@ HF_INLINE void hf_detail_spinlock_queued_contended(hf_atomic32_t *lock, enum hf_
 	hf_atomic32_store_relaxed(&node->next, 0);
 	hf_atomic32_store_relaxed(&node->wait, 1);
 	word = hf_atomic32_load_relaxed(lock);
-	/* T4. Release: the node's two stores. */
+	/* T4: t,p,n,l -> me,p,n,l. Release: the node's two stores. */
 	while (!hf_atomic32_try_cmpxchg_acq_rel(lock, &word,
 						(word & ~HF_DETAIL_QUEUED_TAIL_MASK) |
 							index << HF_DETAIL_QUEUED_TAIL_SHIFT))
@@ -270,7 +274,10 @@ HF_INLINE void hf_detail_spinlock_queued_contended(hf_atomic32_t *lock, enum hf_
 		}
 	}
 
-	/* The head of the queue: become pending as soon as no other thread is (T5, I3). */
+	/*
+	 * The head of the queue becomes pending as soon as no other thread is (I3).
+	 * T5: t,0,n,l -> t,1,n,l, or me,0,n,l -> 0,1,n,l if it was the last.
+	 */
 	word = hf_atomic32_load_relaxed(lock);
 	for (;;) {
 		bool last = word >> HF_DETAIL_QUEUED_TAIL_SHIFT == index;
@@ -301,7 +308,7 @@ HF_INLINE void hf_detail_spinlock_queued_contended(hf_atomic32_t *lock, enum hf_
 
 HF_INLINE void hf_detail_spinlock_queued_unlock(hf_atomic32_t *lock)
 {
-	hf_atomic32_store_low8_release(lock, 0); /* T8, I1 */
+	hf_atomic32_store_low8_release(lock, 0); /* T8: t,p,n,1 -> t,p,n,0 (I1) */
 }
 
 #endif
