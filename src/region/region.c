@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* region - Linux user space: guarded ranges of file mappings. */
-#define _GNU_SOURCE /* MAP_ANONYMOUS, MADV_POPULATE_WRITE */
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include <errno.h>
-#include <inttypes.h>
-#include <limits.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -20,13 +19,8 @@
 #include "../nofault/nofault.h"
 #include "../nofault/fault.h"
 #include "../profile/probe.h"
+#include "mapping.h"
 #include "region_list.h"
-
-/* Linux 5.14; older headers don't have them. */
-#define HF_DETAIL_POPULATE_READ 22
-#define HF_DETAIL_POPULATE_WRITE 23
-#define HF_DETAIL_SET_VMA 0x53564d41
-#define HF_DETAIL_SET_VMA_ANON_NAME 0
 
 static struct hf_detail_regions all = { .page = 4096 }; /* the page is set before main() */
 
@@ -92,19 +86,6 @@ static hf_region_t *find_region(uintptr_t address)
 }
 
 /*
- * Is the mapping of this missing page writable? The kernel checks the protection before it finds
- * the page missing (EFAULT). If the kernel knows neither request, assume that it is.
- */
-static uint32_t probe_access(void *page)
-{
-	if (!madvise(page, all.page, HF_DETAIL_POPULATE_WRITE) || errno != EINVAL)
-		return HF_DETAIL_REGION_WRITABLE;
-	if (!madvise(page, all.page, HF_DETAIL_POPULATE_READ) || errno != EINVAL)
-		return HF_DETAIL_REGION_READ_ONLY;
-	return HF_DETAIL_REGION_WRITABLE;
-}
-
-/*
  * mmap(). ThreadSanitizer's interceptor reports it as a write to the whole range, hence as a race
  * with each thread that reads it: bypass that.
  */
@@ -117,50 +98,171 @@ static void *map(void *at, size_t len, int prot, int flags, int fd, uint64_t off
 #endif
 }
 
-static const char zeros_name[] = "holdfast zeros";
-static hf_atomic32_t zeros_have_names;
-
 /*
- * Notes the loss in all regions that overlap the pages, then replaces the pages by zeros. Sets
- * errno.
+ * Zeros are a private mapping of /dev/zero, which the kernel treats as anonymous memory but shows
+ * as a file with an offset: ZEROS_MARK plus the address. It stays so when the mapping is cut in two
+ * or its protection changes.
  */
-static bool replace(hf_region_t *r, struct hf_detail_region_pages lost)
+#define ZEROS_MARK (UINT64_C(1) << (sizeof(void *) == 8 ? 62 : 43))
+
+/* 1 = /dev/zero could not be had once, so zeros may be anonymous memory. */
+static hf_atomic32_t zeros_lack_mark;
+
+/* A mapping that is not known: any, and writable. */
+static const struct hf_detail_mapping anything = { .to = UINTPTR_MAX, .writable = true };
+
+/* Without a mark: those that nobody has written to. */
+static bool is_zeros(const struct hf_detail_mapping *m)
 {
-	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
+	if (m->shared || m->executable)
+		return false;
+	if (m->device || m->inode)
+		return m->offset == ZEROS_MARK + m->from;
+	return hf_atomic32_load_relaxed(&zeros_lack_mark) && m->readable && !m->writable;
+}
+
+/* Somebody may have put another file there: reading that would not end. */
+static int open_zeros(void)
+{
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/dev/zero", O_RDONLY | O_CLOEXEC);
+	struct stat file;
+
+	if (fd >= 0 &&
+	    (fstat(fd, &file) || !S_ISCHR(file.st_mode) || file.st_rdev != makedev(1, 5))) {
+		(void)syscall(SYS_close, fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* @marked: else anonymous, of which pages merge with the next. */
+static bool map_zeros(struct hf_detail_region_pages lost, int prot, bool marked)
+{
+	const int flags = MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE;
 	void *at = (void *)(uintptr_t)lost.from;
+	size_t len = (size_t)(lost.to - lost.from);
+	int fd = marked ? open_zeros() : -1;
+	void *mapped = MAP_FAILED;
+
+	if (fd >= 0) {
+		mapped = map(at, len, prot, flags, fd, ZEROS_MARK + lost.from);
+		(void)syscall(SYS_close, fd);
+	}
+	if (mapped == MAP_FAILED) {
+		hf_atomic32_store_relaxed(&zeros_lack_mark, 1);
+		mapped = map(at, len, prot, flags | MAP_ANONYMOUS, -1, 0);
+	}
+	return mapped == at;
+}
+
+/* The end of the zeros that follow @to without a gap, at most @end. */
+static uintptr_t zeros_behind(uintptr_t to, uintptr_t end)
+{
+	struct hf_detail_mapping m;
+
+	while (to < end && !hf_detail_mapping_at(to, &m) && m.from <= to && is_zeros(&m))
+		to = m.to;
+	return to < end ? to : end;
+}
+
+/* Replaces pages by zeros after the loss was noted. Sets errno. */
+static bool replace(hf_region_t *r, struct hf_detail_region_pages lost, bool marked)
+{
 	int prot = PROT_READ;
 
-	hf_detail_regions_note(&all, r, lost); /* G1 */
 	if (hf_atomic64_load_seq_cst(&r->written) != HF_DETAIL_REGION_NONE)
 		prot |= PROT_WRITE;
-	if (map(at, (size_t)(lost.to - lost.from), prot, flags, -1, 0) != at)
-		return false;
-	/* So that still_zeros() recognises them. Linux 5.17 with CONFIG_ANON_VMA_NAME. */
-	if (!syscall(SYS_prctl, HF_DETAIL_SET_VMA, HF_DETAIL_SET_VMA_ANON_NAME, lost.from,
-		     lost.to - lost.from, zeros_name))
-		hf_atomic32_store_relaxed(&zeros_have_names, 1);
-	return true;
+	return map_zeros(lost, prot, marked);
 }
 
 /*
- * Replaces the range from the page of `address` up to its end, or up to pages replaced before, so
- * that data written there stays. If another thread has just replaced the page, it is replaced
- * again, which is also right and needs no waiting (G4).
+ * The device and the inode that mappings of this file show, by one that nobody can access. Its
+ * length suits a file of huge pages, too. Returns 0 or -errno.
+ */
+static int look_up_file(int fd, int flags, const struct stat *file, struct hf_detail_mapping *m)
+{
+	size_t len = up(file->st_blksize > 0 ? (size_t)file->st_blksize : 1, all.page);
+	void *at = map(NULL, len, PROT_NONE, (flags & MAP_TYPE) | MAP_NORESERVE, fd, 0);
+	int error;
+
+	if (at == MAP_FAILED)
+		return -errno;
+	error = hf_detail_mapping_at((uintptr_t)at, m);
+	(void)syscall(SYS_munmap, at, len);
+	return error;
+}
+
+/*
+ * Has this mapping, at @address, what the region's file has there? Mappings show what fstat()
+ * returns, except on a few file systems. Returns 0; -EEXIST: something else; -errno.
+ */
+static int is_same(const hf_region_t *r, uintptr_t address, const struct hf_detail_mapping *m)
+{
+	bool shared = (r->flags & MAP_TYPE) != MAP_PRIVATE;
+	struct hf_detail_mapping shown;
+	struct stat file;
+	int error;
+
+	if (m->shared != shared ||
+	    m->offset + (address - m->from) != r->offset + (address - r->base))
+		return -EEXIST;
+	if (fstat(r->fd, &file))
+		return -errno;
+	if (m->inode == file.st_ino &&
+	    m->device == hf_detail_mapping_device(major(file.st_dev), minor(file.st_dev)))
+		return 0;
+	error = look_up_file(r->fd, r->flags, &file, &shown);
+	if (error)
+		return error;
+	return m->device == shown.device && m->inode == shown.inode ? 0 : -EEXIST;
+}
+
+/*
+ * Is this, in which a page was lost at @address, the mapping of the region? One that does not know
+ * its file, or whose file has been closed, takes any mapping of a file for it.
+ */
+static bool is_of_region(const hf_region_t *r, uintptr_t address, const struct hf_detail_mapping *m)
+{
+	if (!m->device && !m->inode)
+		return false;
+	return r->fd < 0 || is_same(r, address, m) != -EEXIST;
+}
+
+/*
+ * Replaces the page of `address` and all after it, as far as the region and the mapping that has
+ * lost it reach: behind that may be memory of others (G6). If the mapping is not known, the page
+ * alone, which is lost for certain.
  */
 static bool lose(hf_region_t *r, uintptr_t address)
 {
-	uintptr_t first = down(r->base, all.page), end = up(r->base + r->len, all.page);
-	uint64_t before = hf_atomic64_load_seq_cst(&r->lost);
-	struct hf_detail_region_pages lost = { down(address, all.page), end, 0 };
+	uintptr_t page = down(address, all.page), first = down(r->base, all.page);
+	uintptr_t end = up(r->base + r->len, all.page);
+	struct hf_detail_region_pages lost = { page, page + all.page, 0 }, noted;
+	struct hf_detail_mapping m;
+	int error = hf_detail_mapping_at(page, &m);
+	bool is_replaced = !error && is_zeros(&m); /* by another thread */
 
-	if (before != HF_DETAIL_REGION_NONE && down((uintptr_t)before, all.page) > lost.from)
-		lost.to = down((uintptr_t)before, all.page);
-	if (hf_atomic32_load_relaxed(&r->access) == HF_DETAIL_REGION_UNKNOWN)
-		hf_detail_region_set_access(r, probe_access((void *)(uintptr_t)lost.from));
-	lost.access = hf_atomic32_load_relaxed(&r->access);
-	if (replace(r, lost))
+	if (error == -ENOENT || (!error && m.from > page))
+		return false; /* unmapped meanwhile */
+	if (error)
+		m = anything;
+	else if (!is_replaced && !is_of_region(r, page, &m))
+		return false;
+	else
+		lost.to = end < m.to ? end : m.to;
+	if (!is_replaced) {
+		hf_detail_region_set_access(r, m.writable ? HF_DETAIL_REGION_WRITABLE
+							  : HF_DETAIL_REGION_READ_ONLY);
+		lost.access = hf_atomic32_load_relaxed(&r->access);
+	}
+	noted = lost;
+	noted.to = zeros_behind(lost.to, end);
+	hf_detail_regions_note(&all, r, noted); /* G1 */
+	if (is_replaced || replace(r, lost, !error))
 		return true;
 	/* EINVAL: a huge page can only be replaced as a whole, if it lies in the region. */
+	first = first > m.from ? first : m.from;
+	end = end < m.to ? end : m.to;
 	for (uintptr_t size = 2 * all.page; errno == EINVAL && size <= (uintptr_t)1 << 30;
 	     size *= 2) {
 		struct hf_detail_region_pages huge = { down(address, size),
@@ -168,7 +270,8 @@ static bool lose(hf_region_t *r, uintptr_t address)
 
 		if (huge.from < first || huge.to > end)
 			break;
-		if (replace(r, huge))
+		hf_detail_regions_note(&all, r, huge);
+		if (replace(r, huge, !error))
 			return true;
 	}
 	return false;
@@ -189,17 +292,40 @@ static void written_visit(struct hf_detail_regions *regions, hf_region_t *r, voi
 	(void)hf_atomic64_try_cmpxchg_seq_cst(&r->written, &none, lost);
 }
 
-/*
- * Makes the lost part of a region writable and notes the write at `address`. Called between
- * hf_grace_enter() and _leave().
- */
-static bool open_lost(hf_region_t *r, uint64_t address)
+/* Makes zeros between these addresses, that one mapping has, writable. */
+static bool open_zeros_of(const struct hf_detail_mapping *m, uintptr_t from, uintptr_t to)
 {
-	uintptr_t from = down((uintptr_t)hf_atomic64_load_seq_cst(&r->lost), all.page);
+	from = from > m->from ? from : m->from;
+	to = to < m->to ? to : m->to;
+	return mprotect((void *)from, to - from, PROT_READ | PROT_WRITE) == 0;
+}
+
+/* Notes a write at `address` in all regions. Called between hf_grace_enter() and _leave(). */
+static void note_write(const hf_region_t *r, uint64_t address)
+{
 	struct hf_detail_region_pages opened = { address, up(r->base + r->len, all.page), 0 };
 
 	hf_detail_regions_each(&all, written_visit, &opened);
-	return mprotect((void *)from, (size_t)(opened.to - from), PROT_READ | PROT_WRITE) == 0;
+}
+
+/*
+ * Makes the lost part of a region writable, as far as the mapping of `address` reaches: G6. Called
+ * between hf_grace_enter() and _leave().
+ */
+static bool open_lost(hf_region_t *r, uintptr_t address)
+{
+	uintptr_t from = down((uintptr_t)hf_atomic64_load_seq_cst(&r->lost), all.page);
+	struct hf_detail_mapping m;
+	int error = hf_detail_mapping_at(address, &m);
+
+	if (error == -ENOENT || (!error && (m.from > address || !is_zeros(&m))))
+		return false;
+	if (error) {
+		m.from = down(address, all.page);
+		m.to = m.from + all.page;
+	}
+	note_write(r, address);
+	return open_zeros_of(&m, from, up(r->base + r->len, all.page));
 }
 
 /* Is it a write into the lost part of a mapping that was writable? */
@@ -380,90 +506,24 @@ static bool remove_region(hf_region_t *r)
 	return found;
 }
 
-/* The first line of a mapping in /proc/self/smaps. */
-struct map_line {
-	uintptr_t from, to;
-	uint64_t inode;
-	char access[5], name[32];
-};
-
-/* Returns false for other lines. */
-static bool read_mapping(const char *line, struct map_line *m)
-{
-	m->name[0] = 0;
-	return sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s %*s %*s %" SCNu64 " %31[^\n]", &m->from,
-		      &m->to, m->access, &m->inode, m->name) >= 4;
-}
-
-/* Flags that a new mapping lacks, as smaps names them, and the madvise() that sets each. */
-static const struct {
-	char name[4];
-	int advice;
-} advices[] = {
-	{ " dd", MADV_DONTDUMP },   { " dc", MADV_DONTFORK }, { " rr", MADV_RANDOM },
-	{ " sr", MADV_SEQUENTIAL }, { " hg", MADV_HUGEPAGE }, { " nh", MADV_NOHUGEPAGE },
-};
-
-/* Errors are ignored: mlock() has limits. */
-static void set_flags(uintptr_t from, uintptr_t to, const char *flags)
-{
-	for (size_t i = 0; i < sizeof(advices) / sizeof(advices[0]); i++) {
-		if (strstr(flags, advices[i].name))
-			(void)madvise((void *)from, to - from, advices[i].advice);
-	}
-	if (strstr(flags, " lf"))
-		(void)syscall(SYS_mlock2, from, to - from, 1 /* MLOCK_ONFAULT */);
-	else if (strstr(flags, " lo"))
-		(void)mlock((void *)from, to - from);
-}
-
-enum { FLAGS_LENGTH = 160 }; /* sscanf() below reads 159 characters */
-
 /*
  * Code under the region may have unmapped the file, and something else may be mapped there now,
- * which must not be overwritten. So all of [from, to) must be our zeros, or the file, if the end of
- * another region has mapped it already. Zeros are recognised by name; on a kernel without names,
- * they are anonymous and read-only or, after a write, made with MAP_NORESERVE ("nr"). @flags gets
- * the flags of the same file's page before the range or, if there is none, after it. Returns 0 or
- * -errno.
+ * which must not be overwritten (G6). So all of [from, to) must be zeros, or the file, if it was not
+ * lost there or the end of another region has mapped it already. Returns 0 or -errno.
  */
-static int still_zeros(const hf_region_t *r, uintptr_t from, uintptr_t to, char *flags)
+static int still_ours(const hf_region_t *r, uintptr_t from, uintptr_t to)
 {
-	bool named = hf_atomic32_load_relaxed(&zeros_have_names) != 0, inside = false;
-	bool written = hf_atomic64_load_seq_cst(&r->written) != HF_DETAIL_REGION_NONE;
-	const uintptr_t start = from;
-	char line[PATH_MAX + 128];
-	struct map_line m, next;
-	struct stat file;
-	FILE *maps;
+	struct hf_detail_mapping m;
+	int error = 0;
 
-	memset(&m, 0, sizeof(m));
-	if (fstat(r->fd, &file))
-		return -errno;
-	maps = fopen("/proc/self/smaps", "re");
-	if (!maps)
-		return -errno;
-	while (fgets(line, sizeof(line), maps)) {
-		if (read_mapping(line, &next)) {
-			m = next;
-			inside = m.from <= from && from < m.to;
-			if (m.from > from && (from < to || m.from > to))
-				break; /* a hole: it was unmapped; or nothing of interest follows */
-			if (inside && (m.inode ? m.inode == file.st_ino
-				       : named ? strstr(m.name, zeros_name) != NULL
-					       : !written && strcmp(m.access, "r--p") == 0))
-				from = m.to;
-		} else if (strncmp(line, "VmFlags:", 8) == 0) {
-			if (inside && from < to && !named && written && !m.inode &&
-			    strstr(line, " nr"))
-				from = m.to;
-			if (m.inode == file.st_ino && ((m.from < start && m.to >= start) ||
-						       (m.from <= to && m.to > to && !flags[0])))
-				(void)sscanf(line, "%159[^\n]", flags);
-		}
+	for (; !error && from < to; from = m.to) {
+		error = hf_detail_mapping_at(from, &m);
+		if (error == -ENOENT || (!error && m.from > from))
+			error = -EEXIST;
+		else if (!error && !is_zeros(&m))
+			error = is_same(r, from, &m);
 	}
-	(void)fclose(maps);
-	return from < to ? -EEXIST : 0;
+	return error;
 }
 
 /* Maps the file again from the first lost page on: R5. Returns 0 or -errno. */
@@ -471,13 +531,11 @@ static int map_again(const hf_region_t *r, uintptr_t from)
 {
 	struct hf_detail_region_pages healed = { from, up(r->base + r->len, all.page), 0 };
 	uint64_t offset = r->offset + from - r->base;
-	char had[FLAGS_LENGTH] = "";
-	int flags = r->flags, error = 0;
+	int flags = r->flags & ~MAP_LOCKED, error = still_ours(r, from, healed.to);
 
 #ifdef MAP_FIXED_NOREPLACE
 	flags &= ~MAP_FIXED_NOREPLACE;
 #endif
-	error = still_zeros(r, from, healed.to, had);
 	if (error)
 		return error;
 	hf_mutex_lock(&all.lock);
@@ -488,8 +546,9 @@ static int map_again(const hf_region_t *r, uintptr_t from)
 	else
 		hf_detail_regions_heal_end(&all, healed);
 	hf_mutex_unlock(&all.lock);
-	if (!error)
-		set_flags(from, healed.to, had);
+	/* Not by mmap(), whose errors are about the file: mlock() has limits. */
+	if (!error && r->flags & MAP_LOCKED)
+		(void)mlock((void *)from, healed.to - from);
 	return error;
 }
 
@@ -525,6 +584,24 @@ static void heir_visit(struct hf_detail_regions *regions, hf_region_t *r, void *
 		heir->found = true;
 }
 
+/* Makes all zeros writable. Returns 0 or -errno. */
+static int open_all(uintptr_t from, uintptr_t to)
+{
+	struct hf_detail_mapping m;
+
+	for (uintptr_t at = from; at < to; at = m.to) {
+		int error = hf_detail_mapping_at(at, &m);
+
+		if (error == -ENOENT || (!error && m.from >= to))
+			break;
+		if (error)
+			return error;
+		if (is_zeros(&m) && !open_zeros_of(&m, at, to))
+			return -errno;
+	}
+	return 0;
+}
+
 /* The zeros stay; they become writable if the mapping was. Returns 0 or -errno. */
 static int leave_zeros(hf_region_t *r, uint64_t lost)
 {
@@ -533,13 +610,14 @@ static int leave_zeros(hf_region_t *r, uint64_t lost)
 	uint32_t parity;
 	int error = 0;
 
-	if (hf_atomic32_load_relaxed(&r->access) != HF_DETAIL_REGION_WRITABLE ||
-	    hf_atomic64_load_seq_cst(&r->written) != HF_DETAIL_REGION_NONE)
+	if (hf_atomic32_load_relaxed(&r->access) != HF_DETAIL_REGION_WRITABLE)
 		return 0;
 	parity = hf_grace_enter(&all.grace);
 	hf_detail_regions_each(&all, heir_visit, &heir);
-	if (!heir.found && !open_lost(r, lost))
-		error = -errno;
+	if (!heir.found) {
+		note_write(r, lost);
+		error = open_all(heir.from, heir.to);
+	}
 	hf_grace_leave(&all.grace, parity);
 	return error;
 }
@@ -661,10 +739,12 @@ static void region_in_child(void)
 static void bind_regions_early(void)
 {
 	int error = errno;
+	struct stat file;
 
 	(void)mmap(NULL, 0, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	(void)mprotect(NULL, 0, PROT_NONE);
-	(void)madvise(NULL, 0, MADV_NORMAL);
+	(void)fstat(-1, &file);
+	(void)syscall(SYS_close, -1);
 	hf_env_yield();
 	errno = error;
 }

@@ -12,7 +12,27 @@
  *        shard[i].top -> thread -> thread        thread.top -> region -> region
  *        process.top -> region -> region
  *
- * Invariants   G1 to G4 of holdfast/region.h, and
+ * Invariants
+ *   G1  A region reports every page of its range that was replaced, by whichever thread. The loss
+ *       is noted before the zeros can be read: in the faulting thread's region first, then in all
+ *       regions that overlap the lost part. A region that begins later inherits the loss from each
+ *       open region that was open when it happened, for as long as the zeros are mapped; an
+ *       inherited loss is not passed on. Both sides are sequentially consistent, so one of the two
+ *       sees the other. A region that knows its file maps it again while it is still open; that
+ *       ends the loss for all.
+ *   G2  A handler reads a region of another thread only between hf_grace_enter() and _leave(), and
+ *       hf_region_end() waits for handlers that are inside (src/nofault/grace.h). After it, the
+ *       caller may reuse the region's memory. Without handlers this costs two loads.
+ *   G3  A thread's own list is changed by that thread alone, by one store, so its signal handler
+ *       always finds a consistent list.
+ *   G4  A handler never waits and never allocates: threads that fault on the same loss each make
+ *       their own mapping, and the lowest page counts. (Exception: where hf_region_call() leaves
+ *       regions that the function has not ended, it waits for other threads' handlers to return.)
+ *   G5  Only pages of the range are replaced, and only for SIGBUS with BUS_ADRERR.
+ *   G6  A fault replaces pages of the mapping in which it happened and of no other, and a region
+ *       that knows its file those of that file at that place. What it makes writable is zeros, and
+ *       what the end maps over is zeros or that file. Each is looked up just before: a thread that
+ *       unmaps the range and maps something else there between the look and the mmap() is not seen.
  *   R1  A list of threads grows at its top by compare-and-swap, and shrinks under the shard's lock.
  *       A reader finds each element that stays in the list: a removed one keeps its pointer until
  *       no reader is inside.

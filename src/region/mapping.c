@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mapping - Linux user space: PROCMAP_QUERY and /proc/self/maps.
+ *
+ * By system calls alone: signal handlers run this, the library's functions for files are points of
+ * cancellation, and sanitizers intercept them.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "mapping.h"
+
+/* struct procmap_query of <linux/fs.h>: Linux 6.11; older headers don't have it. */
+struct maps_query {
+	uint64_t size, request, address;
+	uint64_t from, to, flags, page_size, offset, inode;
+	uint32_t major, minor;
+	uint32_t name_size, build_id_size; /* 0 = not wanted */
+	uint64_t name, build_id;
+};
+
+#define MAPS_QUERY _IOWR('f', 17, struct maps_query)
+
+_Static_assert(sizeof(struct maps_query) == 104, "as the kernel has it");
+
+enum {
+	IS_READABLE = 1,
+	IS_WRITABLE = 2,
+	IS_EXECUTABLE = 4,
+	IS_SHARED = 8,
+	WANT_COVERING_OR_NEXT = 0x10,
+};
+
+static int ask_maps(int maps, uintptr_t address, struct hf_detail_mapping *m)
+{
+	struct maps_query q = { .size = sizeof(q),
+				.request = WANT_COVERING_OR_NEXT,
+				.address = address };
+
+	if (syscall(SYS_ioctl, maps, MAPS_QUERY, &q))
+		return -errno;
+	m->from = (uintptr_t)q.from;
+	m->to = (uintptr_t)q.to;
+	m->device = hf_detail_mapping_device(q.major, q.minor);
+	m->inode = q.inode;
+	m->offset = q.offset;
+	m->readable = q.flags & IS_READABLE;
+	m->writable = q.flags & IS_WRITABLE;
+	m->executable = q.flags & IS_EXECUTABLE;
+	m->shared = q.flags & IS_SHARED;
+	return 0;
+}
+
+/* Small: it lies on the alternate stack. */
+struct maps_text {
+	int file, at, got;
+	char buffer[128];
+};
+
+/* Returns the next character, or -1 at the end. */
+static int next_char(struct maps_text *text)
+{
+	if (text->at == text->got) {
+		text->at = 0;
+		text->got = (int)syscall(SYS_read, text->file, text->buffer, sizeof(text->buffer));
+		if (text->got <= 0) {
+			text->got = 0;
+			return -1;
+		}
+	}
+	return (unsigned char)text->buffer[text->at++];
+}
+
+/* Reads a number, and returns the character behind it. */
+static int read_number(struct maps_text *text, unsigned int base, uint64_t *value)
+{
+	*value = 0;
+	for (;;) {
+		int c = next_char(text);
+		unsigned int digit = c >= '0' && c <= '9'   ? (unsigned int)(c - '0')
+				     : c >= 'a' && c <= 'f' ? (unsigned int)(c - 'a' + 10)
+							    : 16;
+
+		if (digit >= base)
+			return c;
+		*value = *value * base + digit;
+	}
+}
+
+/* Reads a line: 7f0000000000-7f0000002000 r--p 00001000 fe:00 4711      /a/file */
+static bool read_mapping(struct maps_text *text, struct hf_detail_mapping *m)
+{
+	uint64_t from, to, major, minor;
+	int c;
+
+	if (read_number(text, 16, &from) != '-' || read_number(text, 16, &to) != ' ')
+		return false;
+	m->from = (uintptr_t)from;
+	m->to = (uintptr_t)to;
+	m->readable = next_char(text) == 'r';
+	m->writable = next_char(text) == 'w';
+	m->executable = next_char(text) == 'x';
+	m->shared = next_char(text) == 's';
+	if (next_char(text) != ' ' || read_number(text, 16, &m->offset) != ' ' ||
+	    read_number(text, 16, &major) != ':' || read_number(text, 16, &minor) != ' ')
+		return false;
+	m->device = hf_detail_mapping_device((unsigned int)major, (unsigned int)minor);
+	c = read_number(text, 10, &m->inode);
+	while (c >= 0 && c != '\n')
+		c = next_char(text);
+	return c == '\n';
+}
+
+static int search_maps(int maps, uintptr_t address, struct hf_detail_mapping *m)
+{
+	struct maps_text text = { .file = maps };
+	int error = -ESRCH; /* nothing is mapped: not our process's lines */
+
+	while (read_mapping(&text, m)) {
+		if (m->to > address)
+			return 0;
+		error = -ENOENT;
+	}
+	return error;
+}
+
+static int mapping_in(const char *path, uintptr_t address, struct hf_detail_mapping *m)
+{
+	int maps = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	int error;
+
+	if (maps < 0)
+		return errno == ENOENT ? -ESRCH : -errno; /* there is no /proc */
+	error = ask_maps(maps, address, m);
+	if (error && error != -ENOENT)
+		error = search_maps(maps, address, m);
+	(void)syscall(SYS_close, maps);
+	return error;
+}
+
+/* In a process whose first thread has ended, /proc/self/maps is empty. */
+int hf_detail_mapping_at(uintptr_t address, struct hf_detail_mapping *mapping)
+{
+	int error = mapping_in("/proc/self/maps", address, mapping);
+
+	if (error && error != -ENOENT)
+		error = mapping_in("/proc/thread-self/maps", address, mapping);
+	return error;
+}

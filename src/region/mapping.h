@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_SRC_REGION_MAPPING_H
+#define HF_SRC_REGION_MAPPING_H
+/*
+ * mapping - what is mapped at an address now.
+ *
+ * Asks the kernel for one mapping: PROCMAP_QUERY (Linux 6.11), else the lines of /proc/self/maps.
+ * Neither reads page tables, so the time does not grow with resident memory; the lines take longer
+ * the more mappings there are.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+struct hf_detail_mapping {
+	uintptr_t from, to;
+	/*
+	 * The file's, as mappings show them; both 0 = anonymous. On some file systems (btrfs,
+	 * overlayfs) fstat() returns others.
+	 */
+	uint64_t device, inode;
+	uint64_t offset; /* of `from` in the file */
+	bool readable, writable, executable, shared;
+};
+
+static inline uint64_t hf_detail_mapping_device(unsigned int major, unsigned int minor)
+{
+	return (uint64_t)major << 32 | minor;
+}
+
+/**
+ * hf_detail_mapping_at - the mapping of an address or, if there is none, the next above
+ * @address: to look for
+ * @mapping: is set
+ *
+ * Context:  any thread, async-signal-safe; may change errno
+ * Return:   0; -ENOENT (2): no mapping there or above; -errno: /proc can't be read
+ */
+int hf_detail_mapping_at(uintptr_t address, struct hf_detail_mapping *mapping)
+	__attribute__((visibility("hidden")));
+
+#endif
