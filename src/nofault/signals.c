@@ -434,8 +434,9 @@ static int set_action(int signal, void (*action)(int))
 
 /*
  * Exception to H5: qemu-user up to 8.1, which has no vDSO, mistakes a signal that a process queues
- * to itself with the si_code of a fault for a crash of qemu. There each memory fault is left to
- * repeat, and other signals are sent without their siginfo.
+ * to itself with the si_code of a fault for a crash of qemu, and lets a SIGBUS repeat for ever if it
+ * is blocked. There a memory fault is left to repeat with the default action, and other signals are
+ * sent without their siginfo.
  */
 static bool may_queue(const siginfo_t *info)
 {
@@ -445,9 +446,8 @@ static bool may_queue(const siginfo_t *info)
 /* Will the instruction raise the signal again? Not if a process has queued it with this siginfo. */
 static bool will_repeat(int signal, const siginfo_t *info, const void *context)
 {
-	return is_fault(signal, info) && info->si_code != HF_DETAIL_SI_KERNEL &&
-	       (HF_ARCH_CONTEXT_FAULTED_AT((const ucontext_t *)context, info->si_addr) ||
-		!may_queue(info));
+	return is_fault(signal, info) && info->si_code != HF_DETAIL_SI_KERNEL && may_queue(info) &&
+	       HF_ARCH_CONTEXT_FAULTED_AT((const ucontext_t *)context, info->si_addr);
 }
 
 /* Returns false if a filter of system calls does not allow it. */
@@ -455,10 +455,15 @@ static bool queue_to_itself(int signal, siginfo_t *info)
 {
 	pid_t process = getpid(), thread = (pid_t)syscall(SYS_gettid);
 
-	return !set_action(signal, SIG_DFL) &&
-	       ((may_queue(info) &&
-		 !syscall(SYS_rt_tgsigqueueinfo, process, thread, signal, info)) ||
-		!syscall(SYS_tgkill, process, thread, signal));
+	if (set_action(signal, SIG_DFL))
+		return false;
+	if (may_queue(info)) {
+		if (!syscall(SYS_rt_tgsigqueueinfo, process, thread, signal, info))
+			return true;
+	} else if (is_fault(signal, info) && info->si_code != HF_DETAIL_SI_KERNEL) {
+		return true;
+	}
+	return !syscall(SYS_tgkill, process, thread, signal);
 }
 
 /* H5 */
