@@ -37,7 +37,7 @@ static inline __attribute__((always_inline)) size_t hf_detail_to_multiple(const 
 /* Does the range of 1 to 4096 bytes lie on two pages? */
 static inline bool hf_detail_crosses_page(const volatile void *p, size_t len)
 {
-	return hf_detail_to_page_end(p) < len;
+	return ((uintptr_t)p & (HF_PAGE - 1)) > HF_PAGE - len;
 }
 
 /*

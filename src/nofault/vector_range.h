@@ -193,12 +193,10 @@ RANGE__OF(_aligned_)(char *to RANGE_PARAMETER, size_t len, size_t most)
 {
 	VECTOR a, b, c, d;
 
-	for (; len >= 4 * W; len -= 4 * W, RANGE_SKIP(4 * W)) {
+	for (; len > 4 * W; len -= 4 * W, RANGE_SKIP(4 * W)) {
 		RANGE_GET_4(a, b, c, d, 0);
 		RANGE_PUT_4(VECTOR_STORE_OR, 0, a, b, c, d, fault, fault1, fault2, fault3);
 	}
-	if (!len)
-		return 0;
 	if (HF_UNLIKELY(hf_detail_crosses_page(to + len - 4 * W, 4 * W))) {
 		if (len > most) {
 			RANGE_SKIP(len - most);

@@ -541,9 +541,12 @@ static void find_range(const struct operation *v, unsigned char *start, size_t s
 	/* Once for each size, without a fault: a hit at each place, at some alignments. */
 	for (long hit = 0; hit < (long)size; hit++)
 		find_one(v, v->bad.edge - 2048 + any(64), size, hit);
-	/* The largest length: up to the end of the address space. */
-	if (!size)
+	/* Lengths beyond the end of the address space. */
+	if (!size) {
 		find_one(v, v->bad.edge - 77, SIZE_MAX / 2, 76);
+		find_one(v, v->bad.edge - 1077, SIZE_MAX, 1076);
+		find_one(v, v->bad.edge - 1077, SIZE_MAX, NONE);
+	}
 }
 
 /* ---- compare ------------------------------------------------------------------------------ */

@@ -38,6 +38,7 @@ HF_IMPLEMENTATION size_t hf_detail_copy_fsrm(void *dst, const void *src, size_t 
 #include "../vector.h"
 #define VECTOR_NAME sse2
 #include "../memory_vector.h"
+#include "x86_64_search.h"
 #define VECTOR_NAME sse2
 #include "../search_vector.h"
 #undef VECTOR_BYTES
@@ -50,74 +51,16 @@ HF_IMPLEMENTATION size_t hf_detail_copy_fsrm(void *dst, const void *src, size_t 
 #include "../vector.h"
 #define VECTOR_NAME avx2
 #include "../memory_vector.h"
+#include "x86_64_search.h"
 #define VECTOR_NAME avx2
 #include "../search_vector.h"
+#define VECTOR_MASKED
+#include "x86_64_search.h"
 #undef VECTOR_TARGET
-#undef VECTOR_HITS_OR
-#undef VECTOR_HITS_FOUR_OR
-#undef VECTOR_DIFFER_OR
-#undef VECTOR_DIFFER_FOUR_OR
-#undef VECTOR_SPLAT_BYTE
-
-/* In assembly: the text for each of the numbers, which replace \i in it. */
-#define EACH(numbers, text) ".irp i," numbers "\n" text ".endr\n"
-
-/*
- * find and compare with AVX-512VL: below 32 bytes the loads are masked, so they access no byte
- * after the range. All vectors are in ymm16 and up, which need no VZEROUPPER.
- */
-/* clang-format off */
 #define VECTOR_TARGET __attribute__((target("avx512vl,avx512bw,bmi2")))
-#define VECTOR_SPLAT_BYTE(name, byte)                                                              \
-	register VECTOR name __asm__("ymm20") = (VECTOR)((avx_bytes_t){ 0 } + (char)(byte))
-#define VECTOR_MASK(len) __builtin_ia32_bzhi_si(~0u, (uint32_t)(len))
-#define TRY_OR(instruction, label) "1:	" instruction "\n" HF_SITE("1b", "%l[" #label "]")
-#define AT(p) "m"(*(const VECTOR *)(p))
-#define MASK(mask) "Yk"((uint32_t)(mask))
-
-/* Instructions that set a mask register, and after the label their operands and clobbers. */
-#define MASK_OR(bits, result, instructions, label, ...)                                            \
-	do {                                                                                       \
-		uint32_t hf_bits;                                                                  \
-                                                                                                   \
-		__asm__ volatile goto(instructions : result(hf_bits) : __VA_ARGS__ : label);       \
-		bits = hf_bits;                                                                    \
-	} while (0)
-#define FOUR_CLOBBERS "memory", "xmm16", "xmm17", "xmm18", "xmm19"
-
-#define VECTOR_HITS_OR(bits, p, all, label)                                                        \
-	MASK_OR(bits, "=Yk", TRY_OR("vpcmpeqb %1, %2, %0", label), label, AT(p), "v"(all) : "memory")
-#define VECTOR_HITS_MASKED_OR(bits, p, all, mask, label)                                           \
-	MASK_OR(bits, "=Yk", TRY_OR("vpcmpeqb %1, %2, %0%{%3%}", label), label, AT(p), "v"(all),   \
-		MASK(mask) : "memory")
-#define VECTOR_HITS_FOUR_OR(bits, p, all, label)                                                   \
-	MASK_OR(bits, "=Yk",                                                                       \
-		EACH("6,7,8,9", TRY_OR("vpxorq 32*\\i-192(%1), %2, %%ymm1\\i", label))             \
-		"vpminub %%ymm16, %%ymm17, %%ymm17\n"                                              \
-		"vpminub %%ymm18, %%ymm19, %%ymm19\n"                                              \
-		"vpminub %%ymm17, %%ymm19, %%ymm19\n"                                              \
-		"vptestnmb %%ymm19, %%ymm19, %0\n",                                                \
-		label, "r"(p), "v"(all) : FOUR_CLOBBERS)
-#define VECTOR_DIFFER_OR(bits, p, q, label)                                                        \
-	MASK_OR(bits, "=Yk",                                                                       \
-		TRY_OR("vmovdqu64 %1, %%ymm16", label) TRY_OR("vpcmpneqb %2, %%ymm16, %0", label), \
-		label, AT(p), AT(q) : "memory", "xmm16")
-#define VECTOR_DIFFER_MASKED_OR(bits, p, q, mask, label)                                           \
-	MASK_OR(bits, "=&Yk",                                                                      \
-		TRY_OR("vmovdqu8 %1, %%ymm16%{%3%}%{z%}", label)                                   \
-		TRY_OR("vpcmpneqb %2, %%ymm16, %0%{%3%}", label),                                  \
-		label, AT(p), AT(q), MASK(mask) : "memory", "xmm16")
-#define VECTOR_DIFFER_FOUR_OR(bits, p, q, label)                                                   \
-	MASK_OR(bits, "=Yk",                                                                       \
-		EACH("6,7,8,9", TRY_OR("vmovdqu64 32*\\i-192(%1), %%ymm1\\i", label))              \
-		EACH("6,7,8,9", TRY_OR("vpxorq 32*\\i-192(%2), %%ymm1\\i, %%ymm1\\i", label))      \
-		"vpternlogq $0xfe, %%ymm16, %%ymm17, %%ymm18\n"                                    \
-		"vporq %%ymm18, %%ymm19, %%ymm19\n"                                                \
-		"vptestmb %%ymm19, %%ymm19, %0\n",                                                 \
-		label, "r"(p), "r"(q) : FOUR_CLOBBERS)
-/* clang-format on */
 #define VECTOR_NAME avx512
 #include "../search_vector.h"
+#undef VECTOR_MASKED
 
 /*
  * Whole words, 16 bytes at a time: with AVX an aligned access of 16 bytes is atomic (Intel SDM
@@ -187,7 +130,7 @@ fault:
  * merge the returns, and the jump to the merged one would cost a third of the total time.
  *
  *                 clear     copy      registers                        then
- *   hand_avx2     ..128     ..512     ymm0 on, VZEROUPPER at the end   vectors of 32 bytes
+ *   hand_avx2     ..512     ..512     ymm0 on, VZEROUPPER at the end   vectors of 32 bytes
  *   hand_avx512   ..256     ..512     ymm20 on, zmm20 on from 129      vectors of 64 bytes
  *   hand_mixed              ..512     ymm0 on, zmm20 on from 385       vectors of 64 bytes
  *
@@ -219,6 +162,9 @@ HF_USED_BY_ASSEMBLY size_t hf_detail_copy_few_fault(char *to, const char *from, 
 
 	return here >= len ? len - done : len - here + hf_arch_rep_movsb(to, from, here);
 }
+
+/* In assembly: the text for each of the numbers, which replace \i in it. */
+#define EACH(numbers, text) ".irp i," numbers "\n" text ".endr\n"
 
 #pragma GCC diagnostic ignored "-Woverlength-strings" /* a function is one string here */
 
@@ -422,8 +368,39 @@ HF_ARCH_NAKED_FUNCTION(hf_detail_copy_ ## NAME, \
 	"	mov	%rdx, %rcx\n" \
 	"	jmp	hf_detail_copy_to_page_end\n")
 
-CLEAR_BY_HAND(hand_avx2, "", "vmovdqu", "	vpxor	%xmm0, %xmm0, %xmm0\n",
-	      "	vzeroupper\n", "hf_detail_clear_more_hand_avx2", )
+/* Parts, by 32: the first bytes, in ymm0 and up; the last ones, up to ymm7 or ymm15. */
+#define LOAD_FIRST_32(numbers) \
+	EACH(numbers, TRY("vmovdqu	32*\\i(%rsi), %ymm\\i", "95f"))
+#define STORE_FIRST_32(numbers) \
+	EACH(numbers, TRY("vmovdqu	%ymm\\i, 32*\\i(%rdi)", "8\\i\\()f"))
+#define LOAD_LAST_32(numbers, END) \
+	EACH(numbers, TRY("vmovdqu	32*\\i-" END "(%rsi, %rdx), %ymm\\i", "95f"))
+#define STORE_LAST_32(numbers, END, FAULT) \
+	EACH(numbers, TRY("vmovdqu	%ymm\\i, 32*\\i-" END "(%rdi, %rdx)", FAULT))
+/* The same of a clear: all are ymm0. */
+#define CLEAR_FIRST_32(numbers) \
+	EACH(numbers, TRY("vmovdqu	%ymm0, 32*\\i(%rdi)", "8\\i\\()f"))
+#define CLEAR_LAST_32(numbers, END, FAULT) \
+	EACH(numbers, TRY("vmovdqu	%ymm0, 32*\\i-" END "(%rdi, %rsi)", FAULT))
+
+CLEAR_BY_HAND(hand_avx2, "", "vmovdqu", "	vpxor	%xmm0, %xmm0, %xmm0\n", "	vzeroupper\n", "15f",
+	/* 129..256 */
+	"	.p2align 4\n"
+	"15:\n"
+	UP_TO("256", "rsi", "16f", "clear_more_hand_avx2")
+	CLEAR_FIRST_32("0,1,2,3")
+	CLEAR_LAST_32("4,5,6,7", "256", "7\\i\\()f")
+	DONE("	vzeroupper\n")
+	/* 257..512 */
+	"16:\n"
+	UP_TO("512", "rsi", "hf_detail_clear_more_hand_avx2", "clear_more_hand_avx2")
+	CLEAR_FIRST_32("0,1,2,3,4,5,6,7")
+	"	cmp	$384, %rsi\n"
+	"	jbe	17f\n"
+	CLEAR_LAST_32("8,9,10,11", "512", "5\\i\\()f")
+	"17:\n"
+	CLEAR_LAST_32("12,13,14,15", "512", "5\\i\\()f")
+	DONE("	vzeroupper\n"))
 
 CLEAR_BY_HAND(hand_avx512, "2", "vmovdqu64", "	vpxord	%ymm20, %ymm20, %ymm20\n", , "15f",
 	/* 129..256 */
@@ -435,16 +412,6 @@ CLEAR_BY_HAND(hand_avx512, "2", "vmovdqu64", "	vpxord	%ymm20, %ymm20, %ymm20\n",
 	TRY("vmovdqu64	%zmm20, -128(%rdi, %rsi)", "62f")
 	TRY("vmovdqu64	%zmm20, -64(%rdi, %rsi)", "76f")
 	DONE())
-
-/* Parts of the copies: the first bytes, in ymm0 and up; the last ones, up to ymm7 or ymm15. */
-#define LOAD_FIRST_32(numbers) \
-	EACH(numbers, TRY("vmovdqu	32*\\i(%rsi), %ymm\\i", "95f"))
-#define STORE_FIRST_32(numbers) \
-	EACH(numbers, TRY("vmovdqu	%ymm\\i, 32*\\i(%rdi)", "8\\i\\()f"))
-#define LOAD_LAST_32(numbers, END) \
-	EACH(numbers, TRY("vmovdqu	32*\\i-" END "(%rsi, %rdx), %ymm\\i", "95f"))
-#define STORE_LAST_32(numbers, END, FAULT) \
-	EACH(numbers, TRY("vmovdqu	%ymm\\i, 32*\\i-" END "(%rdi, %rdx)", FAULT))
 
 /* 129..256 by 32 */
 #define COPY_256_BY_32(NEAR) \

@@ -22,7 +22,7 @@ typedef char avx_bytes_t __attribute__((vector_size(32)));
 #define HALF_STORE_OR(p, value, label) HF_ARCH_STORE_OR(HALF_MOVE, p, value, "x", label)
 #define HALF_SPLAT_BYTE(byte) ((sse_t)((sse_bytes_t){ 0 } + (char)(byte)))
 #define HALF_SAME(a, b)                                                                            \
-	((uint64_t)(uint32_t)__builtin_ia32_pmovmskb128(                                           \
+	((uint32_t)__builtin_ia32_pmovmskb128(                                           \
 		(sse_bytes_t)((sse_bytes_t)(a) == (sse_bytes_t)(b))))
 #endif
 
