@@ -16,14 +16,18 @@
 __thread volatile struct hf_detail_mark *volatile hf_detail_mark;
 
 /*
- * MARKED(statement, otherwise) - runs @statement with a mark set, and @otherwise if it faults.
- * Objects that are used after a fault are volatile.
+ * MARKED(to, from, left, statement, otherwise) - runs @statement, with a mark for the accesses to the
+ * ends of the two ranges, and @otherwise if it faults. Objects that are used after a fault are
+ * volatile.
  */
-#define MARKED(statement, otherwise)                                                               \
+#define MARKED(to, from, left, statement, otherwise)                                               \
 	do {                                                                                       \
 		struct hf_detail_mark marked;                                                      \
                                                                                                    \
 		marked.before = hf_detail_mark;                                                    \
+		marked.to_end = (to);                                                              \
+		marked.from_end = (from);                                                          \
+		marked.left = &(left);                                                             \
 		if (sigsetjmp(marked.where, 0) == 0) {                                             \
 			hf_detail_mark = &marked;                                                  \
 			statement;                                                                 \
@@ -39,6 +43,7 @@ HF_NO_SANITIZE static size_t clear_marked(volatile char *dst, size_t len, size_t
 	volatile size_t left = len;
 
 	MARKED(
+		dst + len, NULL, left,
 		{
 			volatile char *p = start;
 
@@ -62,6 +67,7 @@ HF_NO_SANITIZE static size_t copy_marked(volatile char *dst, const volatile char
 	volatile size_t left = len;
 
 	MARKED(
+		dst + len, src + len, left,
 		{
 			volatile char *to = to_start;
 			const volatile char *from = from_start;
@@ -103,6 +109,8 @@ HF_NO_SANITIZE size_t hf_detail_copy_generic(void *dst, const void *src, size_t 
 HF_NO_SANITIZE static int access_marked(volatile void *to, const volatile void *from,
 					unsigned int bytes, const volatile void *shared)
 {
+	const volatile char *at = (const volatile char *)shared + bytes;
+	volatile size_t left = bytes;
 	volatile int error = 0;
 
 	if ((uintptr_t)shared & (bytes - 1))
@@ -110,13 +118,13 @@ HF_NO_SANITIZE static int access_marked(volatile void *to, const volatile void *
 				? -HF_EFAULT
 				: 0;
 	else if (bytes == 8)
-		MARKED(ACCESS(hf_detail_w8, to, from), error = -HF_EFAULT);
+		MARKED(at, NULL, left, ACCESS(hf_detail_w8, to, from), error = -HF_EFAULT);
 	else if (bytes == 4)
-		MARKED(ACCESS(hf_detail_w4, to, from), error = -HF_EFAULT);
+		MARKED(at, NULL, left, ACCESS(hf_detail_w4, to, from), error = -HF_EFAULT);
 	else if (bytes == 2)
-		MARKED(ACCESS(hf_detail_w2, to, from), error = -HF_EFAULT);
+		MARKED(at, NULL, left, ACCESS(hf_detail_w2, to, from), error = -HF_EFAULT);
 	else
-		MARKED(ACCESS(hf_detail_w1, to, from), error = -HF_EFAULT);
+		MARKED(at, NULL, left, ACCESS(hf_detail_w1, to, from), error = -HF_EFAULT);
 	return error;
 }
 
@@ -138,19 +146,20 @@ int hf_detail_jump_store(volatile void *p, const void *value, unsigned int bytes
 int hf_detail_jump_cmpxchg(volatile void *p, const void *expected, const void *desired, void *found,
 			   unsigned int bytes)
 {
+	volatile size_t left = bytes;
 	volatile int error = 0;
 
 #define CMPXCHG(bits)                                                                              \
-	MARKED(                                                                                    \
-		{                                                                                  \
-			uint##bits##_t old = *(const uint##bits##_t *)expected;                    \
+	MARKED((const volatile char *)p + bytes, NULL, left,                                       \
+	       {                                                                                   \
+		       uint##bits##_t old = *(const uint##bits##_t *)expected;                     \
                                                                                                    \
-			(void)hf_atomic##bits##_try_cmpxchg_seq_cst(                               \
-				(hf_atomic##bits##_t *)(uintptr_t)p, &old,                         \
-				*(const uint##bits##_t *)desired);                                 \
-			*(uint##bits##_t *)found = old;                                            \
-		},                                                                                 \
-		error = -HF_EFAULT)
+		       (void)hf_atomic##bits##_try_cmpxchg_seq_cst(                                \
+			       (hf_atomic##bits##_t *)(uintptr_t)p, &old,                          \
+			       *(const uint##bits##_t *)desired);                                  \
+		       *(uint##bits##_t *)found = old;                                             \
+	       },                                                                                  \
+	       error = -HF_EFAULT)
 
 	if (bytes == 4)
 		CMPXCHG(32);

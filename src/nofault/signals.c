@@ -359,7 +359,8 @@ static bool recover(int signal, const siginfo_t *info, void *context, sigjmp_buf
 #else
 	volatile struct hf_detail_mark *mark = hf_detail_mark;
 
-	if (!mark)
+	if (!mark || (info->si_code != HF_DETAIL_SI_KERNEL &&
+		      !hf_detail_mark_accesses(mark, (uintptr_t)info->si_addr)))
 		return call_hook(signal, info, context, jump);
 	if (HF_UNLIKELY(!hf_atomic32_load_relaxed(&decided))) {
 		report_missing_install(0);

@@ -25,6 +25,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <ucontext.h>
@@ -283,6 +284,34 @@ static void behind_a_recovered_one(void)
 	if (with && hf_load8_nofault(&value, (const void *)nowhere) != -HF_EFAULT)
 		_exit(98);
 	touch(nowhere);
+}
+
+/* The interrupted code is in a copy, but the fault is not the copy's. */
+static void fault_at_nowhere(int signal)
+{
+	(void)signal;
+	touch(current->address);
+	_exit(97);
+}
+
+/* A handler with a bug interrupts a copy, again and again until it does so. */
+static void in_a_handler_during_a_copy(void)
+{
+	enum { BYTES = 1 << 20 };
+	const struct itimerval often = { { 0, 1000 }, { 0, 1000 } };
+	char *to = (char *)mmap(NULL, 2 * BYTES, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (to == MAP_FAILED)
+		_exit(CANNOT);
+	arm();
+	(void)signal(SIGVTALRM, fault_at_nowhere);
+	(void)setitimer(ITIMER_VIRTUAL, &often, NULL);
+	for (;;) {
+		if (hf_copy_nofault(to, to + BYTES, BYTES))
+			break;
+	}
+	say("taken for the copy's\n");
 }
 
 /* ---- sandboxes ---------------------------------------------------------------------------- */
@@ -648,6 +677,7 @@ static const struct effect effects[] = {
 	{ "a fault in a handler", .run = in_a_handler },
 	{ "a fault in another thread", .run = in_a_thread },
 	{ "a fault after a recovered one", .run = behind_a_recovered_one },
+	{ "a fault in a handler during a copy", .run = in_a_handler_during_a_copy, .address = 8 },
 	{ "in a sandbox, a fault", .run = fault_in_sandbox, .address = NOWHERE },
 	{ "in a sandbox, ignored, a fault", .run = fault_in_sandbox, .disposition = IGNORED,
 	  .address = NOWHERE },

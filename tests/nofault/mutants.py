@@ -19,7 +19,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 import ktap  # noqa: E402
 import mutation  # noqa: E402
-from checks import arguments  # noqa: E402
+from checks import arguments, read  # noqa: E402
 
 X86 = "nofault/arch/x86_64.c"
 RANGE = "nofault/vector_range.h"
@@ -36,6 +36,7 @@ SIGNALS = "nofault/signals.c"
 # This one belongs to the lab, whose file is compiled into every mutant.
 WORDS = "nofault/arch/x86_64_words.h"
 NOTHING = None
+ALL = "all of src/, as for a processor without sites"
 IMPLEMENTATIONS = os.path.join("lab", "variants", "nofault", "implementations.c")
 
 VECTORS = ["vector_sse2", "vector_avx2", "vector_avx512"]
@@ -289,6 +290,8 @@ PROGRAMS = [
      "HF_ARCH_CONTEXT_FAULTED_AT((const ucontext_t *)context, info->si_addr)", "context"),
     ("the handler keeps the alignment checks", "effect", "a fault, alignment checks", SIGNALS, SIGNALS,
      "	uint64_t flags = hf_arch_alignment_checks_off();\n	struct next next", "	uint64_t flags = 0;\n	struct next next"),
+    ("a handler's fault is taken for that of the operation that it interrupts", "effect", "a fault in a handler during a copy",
+     SIGNALS, ALL, "!hf_detail_mark_accesses(mark, (uintptr_t)info->si_addr)", "!mark"),
 ]
 
 LINK = {"meanwhile": ["-Wl,--wrap=sigaction"]}  # options, as in tests/CMakeLists.txt
@@ -353,10 +356,18 @@ def program_of(args, number, whole, program, case, changed, compiled, change):
     folder = "program%d" % number
     tree = mutation.copy(args.source_dir, os.path.join(args.work_dir, folder), "src")
     mutation.edit(os.path.join(tree, "src", changed), change)
-    flawed = object_of(args, os.path.join(tree, "src", compiled), os.path.join(folder, "flawed.o"))
     path = os.path.join(tree, program)
-    tests = object_of(args, os.path.join(args.source_dir, "tests", "nofault", program + ".c"), os.path.join(folder, "tests.o"))
-    compile_and_link(args.cc, tests, whole["lab"], flawed, args.library, "-lpthread", *LINK.get(program, ()), "-o", path)
+    if compiled is ALL:  # for a processor without sites
+        sources = [os.path.join(tree, name) for name in read(args.source_dir, "src", "sources.txt").split()]
+        compile_and_link(args.cc, "-std=gnu11", "-O1", "-DHF_STATIC_LIBRARY", "-DHF_ARCH_GENERIC",
+                         "-I", os.path.join(args.source_dir, "include"),
+                         os.path.join(args.source_dir, "tests", "nofault", program + ".c"),
+                         os.path.join(args.source_dir, IMPLEMENTATIONS), *sources, "-lpthread", "-o", path)
+    else:
+        flawed = object_of(args, os.path.join(tree, "src", compiled), os.path.join(folder, "flawed.o"))
+        tests = object_of(args, os.path.join(args.source_dir, "tests", "nofault", program + ".c"),
+                          os.path.join(folder, "tests.o"))
+        compile_and_link(args.cc, tests, whole["lab"], flawed, args.library, "-lpthread", *LINK.get(program, ()), "-o", path)
     ran = subprocess.run([path, case], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                          timeout=LONG, check=False)
     return mutation.must_fail(ran.returncode, ran.stdout, r"^not ok \d+ %s$" % re.escape(case))
