@@ -107,6 +107,14 @@ static __thread uint64_t turn_seen __attribute__((tls_model("initial-exec")));
 /* How many waiters find_successor() examines. */
 enum { SEARCH_LIMIT = 32 };
 
+/*
+ * A waiter at what it waits for is queued, and its thread is about to spin or park: hf-run notes the
+ * waiter, so that it can end the wait of a cancelled thread. Returns the deadline.
+ */
+#ifndef HF_DETAIL_PARKING_QUEUED
+#define HF_DETAIL_PARKING_QUEUED(waiter, deadline) (deadline)
+#endif
+
 /* ---- the table ---------------------------------------------------------------------------- */
 
 #ifndef HF_DETAIL_PARKING_IS_MODEL
@@ -606,6 +614,7 @@ enum hf_detail_park hf_detail_park_to_wait(hf_atomic32_t *at, hf_atomic32_t *loc
 	bucket_unlock_blocked(bucket);
 	calls->before_sleep(lock, !calls->spin);
 	hf_env_signals_restore(signals);
+	deadline = HF_DETAIL_PARKING_QUEUED(&waiter, deadline);
 	if (calls->spin && !spin_until_released(&waiter, calls, deadline))
 		leave_processor(&waiter);
 
@@ -713,3 +722,28 @@ void hf_detail_unpark_all(hf_atomic32_t *at)
 	}
 	hf_env_signals_restore(signals);
 }
+
+#if defined(HF_DETAIL_PARKING_HAS_UNPARK_THIS)
+/*
+ * hf-run: releases this waiter, if it is queued at @at. Otherwise it may be gone, and is only compared
+ * with those that are.
+ */
+bool hf_detail_unpark_this(hf_atomic32_t *at, const struct hf_detail_waiter *which)
+{
+	struct hf_detail_bucket *bucket = hf_detail_bucket_lock(at);
+	struct hf_detail_waiter *waiter = bucket->first;
+	hf_atomic32_t *woken = NULL;
+
+	while (waiter && (waiter != which || waiter->at != at))
+		waiter = waiter->next;
+	if (waiter) {
+		take_out(bucket, waiter);
+		count(at, UINT32_MAX);
+		waiter->dequeued = true;
+		woken = release(waiter);
+	}
+	hf_detail_bucket_unlock(bucket);
+	wake(at, woken);
+	return waiter != NULL;
+}
+#endif

@@ -230,28 +230,12 @@ static uint32_t find_class(const void *lock)
 	return number_of(classes, HF_VALIDATE_CLASSED, lock);
 }
 
-/* @lock has no class in the table. True = it may have had one: its entry is another lock's. */
-static bool may_have_lost_class(const void *lock)
-{
-	uint64_t bits = mix_address(lock),
-		 found = hf_atomic64_load_relaxed(&classes[bits % HF_VALIDATE_CLASSED]);
-
-	return found && found >> 32 != bits >> 32;
-}
-
 static void set_class(const void *lock, const void *key)
 {
 	if (key)
 		set_number(classes, HF_VALIDATE_CLASSED, lock, (uint32_t)mix_address(key) | 1);
 	else if (find_class(lock))
 		set_number(classes, HF_VALIDATE_CLASSED, lock, 0);
-}
-
-static uint64_t identity(const void *lock)
-{
-	uint64_t bits = mix_address(lock);
-
-	return mix(bits + hf_atomic32_load_relaxed(&generations[bits % GENERATIONS]));
 }
 
 /* V4. Finds or adds a pair. Returns NULL if there is no room. */
@@ -271,18 +255,42 @@ static struct pair *find_pair(uint64_t low, uint64_t high)
 	return NULL;
 }
 
+/* hf-run keeps a mutex's class and identity in the mutex, where they are exact. */
+#ifndef HF_DETAIL_VALIDATE_CLASS
+#define HF_DETAIL_VALIDATE_CLASS(lock) find_class(lock)
+#define HF_DETAIL_VALIDATE_LOST_CLASS(lock) may_have_lost_class(lock)
+#define HF_DETAIL_VALIDATE_IDENTITY(lock) identity(lock)
+
+/* @lock has no class in the table. True = it may have had one: its entry is another lock's. */
+static bool may_have_lost_class(const void *lock)
+{
+	uint64_t bits = mix_address(lock),
+		 found = hf_atomic64_load_relaxed(&classes[bits % HF_VALIDATE_CLASSED]);
+
+	return found && found >> 32 != bits >> 32;
+}
+
+static uint64_t identity(const void *lock)
+{
+	uint64_t bits = mix_address(lock);
+
+	return mix(bits + hf_atomic32_load_relaxed(&generations[bits % GENERATIONS]));
+}
+#endif
+
 /* This thread holds `first` and is about to wait for `second`. */
 static void note_order(const void *first, const void *second, const void *site)
 {
-	uint32_t class1 = find_class(first), class2 = find_class(second);
+	uint32_t class1 = HF_DETAIL_VALIDATE_CLASS(first),
+		 class2 = HF_DETAIL_VALIDATE_CLASS(second);
 	/*
 	 * A lock that has lost its class may be of the other one's: then a class and one of its own
 	 * locks would be a pair, which is in both orders where the class's locks are nested.
 	 */
-	bool by_address = class1 == class2 || (!class1 && may_have_lost_class(first)) ||
-			  (!class2 && may_have_lost_class(second));
-	uint64_t id1 = by_address || !class1 ? identity(first) : class1;
-	uint64_t id2 = by_address || !class2 ? identity(second) : class2;
+	bool by_address = class1 == class2 || (!class1 && HF_DETAIL_VALIDATE_LOST_CLASS(first)) ||
+			  (!class2 && HF_DETAIL_VALIDATE_LOST_CLASS(second));
+	uint64_t id1 = by_address || !class1 ? HF_DETAIL_VALIDATE_IDENTITY(first) : class1;
+	uint64_t id2 = by_address || !class2 ? HF_DETAIL_VALIDATE_IDENTITY(second) : class2;
 	bool up = id1 < id2;
 	struct pair *pair = up ? find_pair(id1, id2) : find_pair(id2, id1);
 	uint64_t here = (uint64_t)(uintptr_t)site, found = 0, other;

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_RUN_H
+#define HF_RUN_H
+/*
+ * run - libholdfast_run.so, which hf-run preloads: an unmodified program's pthread mutexes and
+ * condition variables become Holdfast's.
+ *
+ * State
+ *   In the memory of a pthread_mutex_t, and of a pthread_cond_t. `kind` and the flags stay where
+ *   glibc has them, so static initializers work, and each call can tell whose an object is:
+ *
+ *     a mutex                  normal, adaptive, recursive, error-checking, private: ours
+ *                              robust, PI, PP, process-shared: glibc's ("foreign")
+ *     a condition variable     private: ours, with whatever mutex; process-shared: glibc's
+ *
+ * Invariants
+ *   R1  Whose an object is depends on its own memory alone, never on what was used with it: so no
+ *       two calls can disagree. A wait that combines one of ours with one of glibc's locks a mutex
+ *       of a table of this library between the two (run_cond.c).
+ *   R2  What glibc itself locks does not come here: stdio, malloc, mtx_lock(), cnd_wait(), rwlocks,
+ *       barriers, semaphores and once-functions do not call through the PLT.
+ *   R3  What is watched (profile, validation) is never changed: a misuse is reported, and then has
+ *       the effect that it would have without. Only a recursion, a certain deadlock, is granted.
+ *   R4  A thread that runs this library's own slow work (a stack, a report) is `hf_run_is_busy`: locks
+ *       that the unwinder takes meanwhile work, and are not watched.
+ */
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "holdfast/cond.h"
+
+#include "site.h"
+
+#define HF_RUN_EXPORT __attribute__((visibility("default")))
+#define HF_RUN_COLD __attribute__((cold, noinline))
+/* In an exported function: an address inside of the call. */
+#define HF_RUN_CALLER ((const void *)((const char *)__builtin_return_address(0) - 1))
+
+struct hf_run_mutex {
+	hf_mutex_t lock;
+	uint32_t depth;    /* while it is held: of a recursive one, or of one that is watched */
+	uint32_t place;    /* watched: the number of the place that made it; 0 = not known yet */
+	uint32_t identity; /* watched: no other mutex has it; 0 = none yet */
+	int kind;          /* glibc's */
+	uint32_t last;     /* profile: stands for the thread that took it last */
+	const void *owner; /* recursive, error-checking: &hf_run_me of the holder, or NULL */
+	uint64_t since;    /* profile: when it was taken, 0 = not watched then */
+};
+
+struct hf_run_cond {
+	hf_atomic32_t waiters;
+	hf_atomic32_t foreign; /* 1 = was used with a foreign mutex: run_cond.c */
+	uint32_t place;        /* watched: as of a mutex */
+			       /* somewhere: glibc's flags */
+};
+
+enum { HF_RUN_PROFILE = 1, HF_RUN_VALIDATE = 2 };
+
+/* What is watched. Written before main(). */
+extern uint32_t hf_run_watch __attribute__((visibility("hidden")));
+
+/* Its address stands for the thread; the same in the child of a fork. */
+extern HF_RUN_THREAD char hf_run_me __attribute__((visibility("hidden")));
+extern HF_RUN_THREAD bool hf_run_is_busy __attribute__((visibility("hidden"))); /* R4 */
+
+/* ---- run_glibc.c: glibc's functions, and time --------------------------------------------- */
+
+struct hf_run_real {
+	int (*mutex_init)(pthread_mutex_t *, const pthread_mutexattr_t *);
+	int (*mutex_destroy)(pthread_mutex_t *);
+	int (*mutex_lock)(pthread_mutex_t *);
+	int (*mutex_trylock)(pthread_mutex_t *);
+	int (*mutex_clocklock)(pthread_mutex_t *, clockid_t, const struct timespec *);
+	int (*mutex_timedlock)(pthread_mutex_t *, const struct timespec *);
+	int (*mutex_unlock)(pthread_mutex_t *);
+	int (*cond_init)(pthread_cond_t *, const pthread_condattr_t *);
+	int (*cond_destroy)(pthread_cond_t *);
+	int (*cond_wait)(pthread_cond_t *, pthread_mutex_t *);
+	int (*cond_timedwait)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
+	int (*cond_clockwait)(pthread_cond_t *, pthread_mutex_t *, clockid_t,
+			      const struct timespec *);
+	int (*cond_signal)(pthread_cond_t *);
+	int (*cond_broadcast)(pthread_cond_t *);
+	int (*cancel)(pthread_t);
+	void (*exit)(int) __attribute__((noreturn));
+};
+
+/* Finds them at the first call: a constructor of another object may come before ours. */
+const struct hf_run_real *hf_run_real(void);
+
+/* glibc's flags of a condition variable. */
+enum { HF_RUN_COND_IS_SHARED = 1, HF_RUN_COND_IS_MONOTONIC = 2 };
+uint32_t *hf_run_cond_flags(pthread_cond_t *cond);
+
+/* Ends the process with a message if this glibc's types are not as this library was compiled for. */
+void hf_run_check_layout(void);
+
+bool hf_run_is_time(const struct timespec *end);
+/* Nanoseconds until @end; 0 = it is past. */
+uint64_t hf_run_time_left(clockid_t clock, const struct timespec *end);
+/* @end NULL = none. A later jump of CLOCK_REALTIME does not change it. */
+uint64_t hf_run_deadline(clockid_t clock, const struct timespec *end);
+
+/* ---- run_mutex.c, for run_cond.c ---------------------------------------------------------- */
+
+bool hf_run_is_foreign(const struct hf_run_mutex *m);
+/* Neither recursive, error-checking nor foreign, and nothing is watched. */
+bool hf_run_is_plain(const struct hf_run_mutex *m);
+/* Recursive or error-checking: it has a known owner. */
+bool hf_run_has_owner(const struct hf_run_mutex *m);
+bool hf_run_is_mine(const struct hf_run_mutex *m);
+/* The mutex was taken; @start: when the wait for it began, 0 = it was free. */
+void hf_run_taken(struct hf_run_mutex *m, uint64_t start, const void *caller);
+/* The mutex is about to be released. Returns since when it was held, for hf_run_profile_held(). */
+uint64_t hf_run_releasing(struct hf_run_mutex *m, const void *caller);
+
+/* ---- run_cancel.c: a thread that waits at a condition variable may be cancelled -------------- */
+
+/* Acts on a cancellation; then notes that this thread is about to wait at @cond. */
+void hf_run_wait_begins(hf_atomic32_t *cond);
+/* The wait has ended. Acts on a cancellation, unless the thread was signalled. */
+void hf_run_wait_ended(bool signalled);
+
+void hf_run_cancel_forked(void);
+
+/* ---- run_place.c: where something was made or waited for, as a stack -------------------------- */
+
+enum { HF_RUN_FRAMES = 8, HF_RUN_PLACES = 4096 };
+
+enum hf_run_place_kind {
+	HF_RUN_MADE_BY_INIT,
+	HF_RUN_IS_STATIC,  /* no init was called, and it is in an object */
+	HF_RUN_FIRST_USED, /* no init was called, and it is elsewhere, as of C++ */
+};
+
+struct hf_run_stack {
+	uint32_t count;
+	const void *frame[HF_RUN_FRAMES]; /* addresses inside of calls */
+};
+
+struct hf_run_place {
+	hf_atomic64_t key;    /* 0 = free; never changes again */
+	hf_atomic32_t filled; /* 1 = the rest may be read */
+	enum hf_run_place_kind kind;
+	bool is_cond;
+	const void *object; /* the first one that was made here */
+	hf_atomic64_t objects;
+	struct hf_run_stack stack;
+};
+
+/* Number 0 is of all that found no room. */
+extern struct hf_run_place hf_run_places[HF_RUN_PLACES];
+
+/* The callers of this library, from the call at @caller on. */
+void hf_run_stack(struct hf_run_stack *stack, const void *caller);
+uint64_t hf_run_stack_hash(const struct hf_run_stack *stack);
+
+/* The number of the place that makes @object now. */
+uint32_t hf_run_place_of_init(const void *object, bool is_cond, const void *caller);
+/* The same of an object that was not initialised by a call. */
+uint32_t hf_run_place_of_use(const void *object, bool is_cond, const void *caller);
+
+/* ---- run_symbol.c: names of addresses ------------------------------------------------------ */
+
+/* Reads which objects are mapped. Async-signal-safe, as are all functions of this file. */
+void hf_run_symbols_load(void);
+void hf_run_symbols_unload(void);
+void hf_run_symbols_forked(void);
+/* "worker", or "worker+0x2c (/bin/app+0x12b3)" for addr2line; less if less is known. */
+enum hf_run_name { HF_RUN_SHORT, HF_RUN_LONG };
+/* Returns the length. */
+size_t hf_run_symbol(char *to, size_t room, const void *address, enum hf_run_name how);
+
+/* ---- run_profile.c: counting ---------------------------------------------------------------- */
+
+/* Threads, places and time lines: the tables of run_profile.c, which run_print.c reads. */
+enum { HF_RUN_RECORDS = 16384, HF_RUN_SITES = 4096, HF_RUN_EVENTS = 65536 };
+
+/* What one thread did with the objects of one place. Only that thread writes it. */
+struct hf_run_record {
+	hf_atomic64_t key; /* 0 = free; never changes again */
+	hf_atomic64_t taken, contended,
+		owners;        /* of a condition variable: waits, timed out, signals */
+	hf_atomic64_t unheard; /* signals that nobody waited for */
+	hf_atomic64_t wait, wait_longest, held, held_longest; /* ticks */
+} HF_ALIGNED(128);
+
+/* Where threads waited for the objects of one place. */
+struct hf_run_site {
+	hf_atomic64_t key;
+	hf_atomic32_t filled;
+	uint32_t place;
+	hf_atomic64_t waits, wait, longest;
+	struct hf_run_stack stack;
+};
+
+/* A wait or a hold that took long: for the time line. */
+struct hf_run_event {
+	uint64_t start, end;
+	uint32_t place, thread;
+	hf_atomic32_t what; /* 0 = not written yet */
+};
+
+enum { HF_RUN_WAITED = 1, HF_RUN_HELD = 2, HF_RUN_COND_WAITED = 3 };
+
+extern struct hf_run_record hf_run_records[HF_RUN_RECORDS];
+extern struct hf_run_site hf_run_sites[HF_RUN_SITES];
+extern struct hf_run_event *hf_run_events; /* NULL = no time line was asked for */
+extern hf_atomic32_t hf_run_event_count, hf_run_thread_count;
+/* When the profile began. */
+extern uint64_t hf_run_start_ticks, hf_run_start_ns;
+
+/* The place of a record. */
+HF_INLINE uint32_t hf_run_record_place(uint64_t key)
+{
+	return (uint32_t)key - 1;
+}
+
+void hf_run_profile_start(bool has_events);
+void hf_run_profile_taken(struct hf_run_mutex *m, uint64_t start, const void *caller);
+void hf_run_profile_held(uint32_t place, uint64_t since, uint64_t now);
+void hf_run_profile_cond_waited(uint32_t place, uint64_t start, bool signalled, const void *caller);
+void hf_run_profile_signalled(uint32_t place, bool woke);
+/* Before a thread waits: notes its stack now and then. */
+void hf_run_profile_waits(uint32_t place, const void *caller);
+void hf_run_profile_forked(void);
+
+/* Time, in ticks of the fastest clock that runs evenly. */
+uint64_t hf_run_ticks(void);
+
+/* ---- run_print.c ------------------------------------------------------------------------------ */
+
+/* Where the profile goes: NULL or empty = standard error. */
+void hf_run_print_to(const char *file, bool is_first_process);
+/* Writes the profile. Async-signal-safe. */
+void hf_run_print_profile(void);
+
+/* ---- run_validate.c ---------------------------------------------------------------------------- */
+
+void hf_run_validate_start(void);
+/* How many reports there were. */
+uint32_t hf_run_validate_reports(void);
+
+#endif

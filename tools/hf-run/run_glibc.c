@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/* run_glibc - finds glibc's functions, checks the layout of its types, converts its times. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <gnu/libc-version.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "run.h"
+
+HF_STATIC_ASSERT(offsetof(struct hf_run_mutex, kind) == offsetof(pthread_mutex_t, __data.__kind),
+		 "static initializers");
+HF_STATIC_ASSERT(sizeof(struct hf_run_mutex) <= sizeof(pthread_mutex_t), "");
+HF_STATIC_ASSERT(sizeof(struct hf_run_cond) <= offsetof(pthread_cond_t, __data.__g_signals), "");
+
+/* ---- functions ------------------------------------------------------------------------------ */
+
+/*
+ * The newest version of each function: dlsym() might find the one of 2002, whose condition
+ * variables are pointers.
+ */
+static void find(void *to, const char *name)
+{
+	static const char *const versions[] = { "GLIBC_2.34", "GLIBC_2.30", "GLIBC_2.17",
+						"GLIBC_2.3.2", "GLIBC_2.2.5" };
+	void *found = NULL;
+
+	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]) && !found; i++)
+		found = dlvsym(RTLD_NEXT, name, versions[i]);
+	if (!found)
+		found = dlsym(RTLD_NEXT, name);
+	if (!found) {
+		(void)dprintf(STDERR_FILENO, "hf-run: this C library has no %s()\n", name);
+		(void)!write(STDERR_FILENO, "", 0);
+		__builtin_trap();
+	}
+	memcpy(to, &found, sizeof(found));
+}
+
+static struct hf_run_real real;
+
+static HF_RUN_COLD void find_all(void)
+{
+	find(&real.mutex_init, "pthread_mutex_init");
+	find(&real.mutex_destroy, "pthread_mutex_destroy");
+	find(&real.mutex_lock, "pthread_mutex_lock");
+	find(&real.mutex_trylock, "pthread_mutex_trylock");
+	find(&real.mutex_clocklock, "pthread_mutex_clocklock");
+	find(&real.mutex_timedlock, "pthread_mutex_timedlock");
+	find(&real.mutex_unlock, "pthread_mutex_unlock");
+	find(&real.cond_init, "pthread_cond_init");
+	find(&real.cond_destroy, "pthread_cond_destroy");
+	find(&real.cond_wait, "pthread_cond_wait");
+	find(&real.cond_timedwait, "pthread_cond_timedwait");
+	find(&real.cond_clockwait, "pthread_cond_clockwait");
+	find(&real.cond_signal, "pthread_cond_signal");
+	find(&real.cond_broadcast, "pthread_cond_broadcast");
+	find(&real.cancel, "pthread_cancel");
+	find(&real.exit, "_exit"); /* the last one: see hf_run_real() */
+}
+
+const struct hf_run_real *hf_run_real(void)
+{
+	if (HF_UNLIKELY(!__atomic_load_n(&real.exit, __ATOMIC_ACQUIRE)))
+		find_all();
+	return &real;
+}
+
+/* ---- layout ----------------------------------------------------------------------------------- */
+
+/* Where the flags are: glibc 2.41 moved them. This is the place that the headers have. */
+static uint32_t flags_at = offsetof(pthread_cond_t, __data.__wrefs);
+
+uint32_t *hf_run_cond_flags(pthread_cond_t *cond)
+{
+	return (uint32_t *)(void *)((char *)cond + flags_at);
+}
+
+static __attribute__((noreturn)) void refuse(const char *what)
+{
+	(void)dprintf(
+		STDERR_FILENO,
+		"hf-run: %s of this C library (glibc %s) is not laid out as that of the one that "
+		"hf-run was compiled with (%d.%d): compile hf-run here\n",
+		what, gnu_get_libc_version(), __GLIBC__, __GLIBC_MINOR__);
+	hf_run_real()->exit(125);
+}
+
+/* The only word that is not 0 in a process-shared condition variable has the flags. */
+static void find_flags(void)
+{
+	pthread_condattr_t attr;
+	pthread_cond_t cond;
+	uint32_t word[sizeof(cond) / sizeof(uint32_t)];
+	uint32_t at = 0, found = 0;
+
+	memset(&cond, 0, sizeof(cond));
+	(void)pthread_condattr_init(&attr);
+	(void)pthread_condattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	(void)hf_run_real()->cond_init(&cond, &attr);
+	memcpy(word, &cond, sizeof(word));
+	for (uint32_t i = 0; i < sizeof(cond) / sizeof(uint32_t); i++) {
+		if (word[i]) {
+			at = i * (uint32_t)sizeof(uint32_t);
+			found++;
+		}
+	}
+	if (found != 1 || at < sizeof(struct hf_run_cond) ||
+	    word[at / 4] != (HF_RUN_COND_IS_SHARED | HF_RUN_COND_IS_MONOTONIC))
+		refuse("pthread_cond_t");
+	flags_at = at;
+}
+
+void hf_run_check_layout(void)
+{
+	pthread_mutexattr_t attr;
+	pthread_mutex_t mutex;
+	struct hf_run_mutex m;
+
+	memset(&mutex, 0, sizeof(mutex));
+	(void)pthread_mutexattr_init(&attr);
+	(void)pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
+	(void)pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	(void)hf_run_real()->mutex_init(&mutex, &attr);
+	memcpy(&m, &mutex, sizeof(m));
+	if ((m.kind & 3) != PTHREAD_MUTEX_ERRORCHECK || !hf_run_is_foreign(&m))
+		refuse("pthread_mutex_t");
+	find_flags();
+}
+
+/* ---- time ------------------------------------------------------------------------------------- */
+
+bool hf_run_is_time(const struct timespec *end)
+{
+	return end->tv_nsec >= 0 && end->tv_nsec < 1000000000;
+}
+
+uint64_t hf_run_time_left(clockid_t clock, const struct timespec *end)
+{
+	struct timespec now;
+	int64_t seconds, ns;
+
+	if (!end)
+		return HF_ENV_FOREVER;
+	(void)clock_gettime(clock, &now);
+	if (__builtin_sub_overflow(end->tv_sec, now.tv_sec, &seconds) || seconds > INT32_MAX)
+		return end->tv_sec < 0 ? 0 : (uint64_t)INT32_MAX * 1000000000u;
+	if (seconds < -1)
+		return 0;
+	ns = seconds * 1000000000 + (end->tv_nsec - now.tv_nsec);
+	return ns < 0 ? 0 : (uint64_t)ns;
+}
+
+uint64_t hf_run_deadline(clockid_t clock, const struct timespec *end)
+{
+	if (!end)
+		return HF_ENV_FOREVER;
+	if (clock == CLOCK_MONOTONIC && end->tv_sec >= 0 && end->tv_sec < INT32_MAX)
+		return (uint64_t)end->tv_sec * 1000000000u + (uint64_t)end->tv_nsec;
+	return hf_env_deadline(hf_run_time_left(clock, end));
+}

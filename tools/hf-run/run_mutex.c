@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/* run_mutex - pthread_mutex_*(). R1 to R4 are defined in run.h. */
+#include <errno.h>
+#include <string.h>
+
+#include "holdfast/validate.h"
+
+#include "run.h"
+
+/* glibc's kinds: the type, and bits that make a mutex none of ours (robust, PI, PP, shared). */
+enum { TYPE = 3, ELISION = 256 | 512 };
+
+HF_RUN_THREAD char hf_run_me;
+
+static struct hf_run_mutex *own(pthread_mutex_t *mutex)
+{
+	return (struct hf_run_mutex *)mutex;
+}
+
+bool hf_run_is_foreign(const struct hf_run_mutex *m)
+{
+	return (m->kind & ~(TYPE | ELISION)) != 0; /* also true of a destroyed one of glibc's: -1 */
+}
+
+bool hf_run_is_plain(const struct hf_run_mutex *m)
+{
+	return m->kind == PTHREAD_MUTEX_NORMAL && !hf_run_watch;
+}
+
+bool hf_run_has_owner(const struct hf_run_mutex *m)
+{
+	int type = m->kind & TYPE;
+
+	return type == PTHREAD_MUTEX_RECURSIVE || type == PTHREAD_MUTEX_ERRORCHECK;
+}
+
+bool hf_run_is_mine(const struct hf_run_mutex *m)
+{
+	return __atomic_load_n(&m->owner, __ATOMIC_RELAXED) == &hf_run_me;
+}
+
+static void set_owner(struct hf_run_mutex *m, const void *owner)
+{
+	__atomic_store_n(&m->owner, owner, __ATOMIC_RELAXED);
+}
+
+/* Locks a recursive one once more. */
+static int nest(struct hf_run_mutex *m)
+{
+	if (m->depth == UINT32_MAX)
+		return EAGAIN;
+	m->depth++;
+	return 0;
+}
+
+/* ---- watching ---------------------------------------------------------------------------------- */
+
+static bool is_watched(uint32_t what)
+{
+	return (hf_run_watch & what) && !hf_run_is_busy;
+}
+
+void hf_run_taken(struct hf_run_mutex *m, uint64_t start, const void *caller)
+{
+	if (hf_run_has_owner(m))
+		set_owner(m, &hf_run_me);
+	m->depth = 1;
+	if (is_watched(HF_RUN_VALIDATE | HF_RUN_PROFILE) && !m->place)
+		m->place = hf_run_place_of_use(m, false, caller);
+	if (is_watched(HF_RUN_VALIDATE)) {
+		hf_run_call_site = caller;
+		hf_detail_validate_locked(&m->lock.word);
+	}
+	if (is_watched(HF_RUN_PROFILE))
+		hf_run_profile_taken(m, start, caller);
+}
+
+uint64_t hf_run_releasing(struct hf_run_mutex *m, const void *caller)
+{
+	uint64_t since = m->since;
+
+	if (hf_run_has_owner(m))
+		set_owner(m, NULL);
+	m->since = 0;
+	if (is_watched(HF_RUN_VALIDATE)) {
+		hf_run_call_site = caller;
+		(void)hf_detail_validate_unlock(&m->lock.word, hf_mutex_is_locked(&m->lock));
+	}
+	return is_watched(HF_RUN_PROFILE) ? since : 0;
+}
+
+/* Before a lock that waits. Returns false if this thread has the mutex: the recursion was granted. */
+static bool may_wait(struct hf_run_mutex *m, const void *caller)
+{
+	if (!is_watched(HF_RUN_VALIDATE))
+		return true;
+	hf_run_call_site = caller;
+	if (hf_detail_validate_lock(&m->lock.word, hf_mutex_is_locked(&m->lock)))
+		return true;
+	m->depth++;
+	return false;
+}
+
+/* ---- lock --------------------------------------------------------------------------------------- */
+
+/* Waits; @end NULL = without a limit. */
+static HF_RUN_COLD int wait_for(struct hf_run_mutex *m, clockid_t clock, const struct timespec *end,
+				const void *caller)
+{
+	if (end && !hf_run_is_time(end))
+		return EINVAL;
+	hf_run_call_site = caller;
+	while (!hf_detail_mutex_lock_slow(&m->lock.word, hf_run_deadline(clock, end))) {
+		if (!hf_run_time_left(clock, end))
+			return ETIMEDOUT;
+	}
+	return 0;
+}
+
+static HF_RUN_COLD int lock_foreign(pthread_mutex_t *mutex, clockid_t clock,
+				    const struct timespec *end)
+{
+	const struct hf_run_real *real = hf_run_real();
+
+	if (!end)
+		return real->mutex_lock(mutex);
+	return clock == CLOCK_REALTIME ? real->mutex_timedlock(mutex, end)
+				       : real->mutex_clocklock(mutex, clock, end);
+}
+
+static __attribute__((noinline)) int lock_any(struct hf_run_mutex *m, clockid_t clock,
+					      const struct timespec *end, const void *caller)
+{
+	uint64_t start = 0;
+	int error;
+
+	if (hf_run_is_foreign(m))
+		return lock_foreign((pthread_mutex_t *)m, clock, end);
+	if (hf_run_has_owner(m) && hf_run_is_mine(m))
+		return (m->kind & TYPE) == PTHREAD_MUTEX_ERRORCHECK ? EDEADLK : nest(m);
+	if (!may_wait(m, caller))
+		return 0;
+	if (HF_UNLIKELY(!hf_mutex_trylock(&m->lock))) {
+		if (is_watched(HF_RUN_PROFILE)) {
+			hf_run_profile_waits(m->place, caller);
+			start = hf_run_ticks();
+		}
+		error = wait_for(m, clock, end, caller);
+		if (error)
+			return error;
+	}
+	hf_run_taken(m, start, caller);
+	return 0;
+}
+
+HF_RUN_EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
+{
+	struct hf_run_mutex *m = own(mutex);
+
+	if (HF_UNLIKELY(!hf_run_is_plain(m)))
+		return lock_any(m, 0, NULL, HF_RUN_CALLER);
+	if (HF_UNLIKELY(!hf_mutex_trylock(&m->lock)))
+		return wait_for(m, 0, NULL, HF_RUN_CALLER);
+	return 0;
+}
+
+HF_RUN_EXPORT int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *end)
+{
+	return lock_any(own(mutex), CLOCK_REALTIME, end, HF_RUN_CALLER);
+}
+
+HF_RUN_EXPORT int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
+					  const struct timespec *end)
+{
+	if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC)
+		return EINVAL;
+	return lock_any(own(mutex), clock, end, HF_RUN_CALLER);
+}
+
+static __attribute__((noinline)) int trylock_any(struct hf_run_mutex *m, const void *caller)
+{
+	if (hf_run_is_foreign(m))
+		return hf_run_real()->mutex_trylock((pthread_mutex_t *)m);
+	if ((m->kind & TYPE) == PTHREAD_MUTEX_RECURSIVE && hf_run_is_mine(m))
+		return nest(m);
+	if (!hf_mutex_trylock(&m->lock))
+		return EBUSY;
+	hf_run_taken(m, 0, caller);
+	return 0;
+}
+
+HF_RUN_EXPORT int pthread_mutex_trylock(pthread_mutex_t *mutex)
+{
+	struct hf_run_mutex *m = own(mutex);
+
+	if (HF_UNLIKELY(!hf_run_is_plain(m)))
+		return trylock_any(m, HF_RUN_CALLER);
+	return hf_mutex_trylock(&m->lock) ? 0 : EBUSY;
+}
+
+/* ---- unlock ------------------------------------------------------------------------------------- */
+
+static __attribute__((noinline)) int unlock_any(struct hf_run_mutex *m, const void *caller)
+{
+	uint32_t place = m->place;
+	uint64_t since;
+
+	if (hf_run_is_foreign(m))
+		return hf_run_real()->mutex_unlock((pthread_mutex_t *)m);
+	if (hf_run_has_owner(m) && !hf_run_is_mine(m))
+		return EPERM;
+	if (m->depth > 1 && (hf_run_has_owner(m) || hf_validate_is_held(&m->lock.word))) {
+		m->depth--;
+		if (!hf_run_has_owner(m))
+			(void)hf_detail_validate_unlock(&m->lock.word, true); /* R3: granted */
+		return 0;
+	}
+	since = hf_run_releasing(m, caller);
+	if (!since) {
+		hf_mutex_unlock(&m->lock);
+	} else {
+		uint64_t now = hf_run_ticks();
+
+		hf_mutex_unlock(&m->lock); /* first: counting makes it no longer */
+		hf_run_profile_held(place, since, now);
+	}
+	return 0;
+}
+
+HF_RUN_EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex)
+{
+	struct hf_run_mutex *m = own(mutex);
+
+	if (HF_UNLIKELY(!hf_run_is_plain(m)))
+		return unlock_any(m, HF_RUN_CALLER);
+	hf_mutex_unlock(&m->lock);
+	return 0;
+}
+
+/* ---- init, destroy ---------------------------------------------------------------------------- */
+
+HF_RUN_EXPORT int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attr)
+{
+	struct hf_run_mutex *m = own(mutex);
+	int type = PTHREAD_MUTEX_DEFAULT, shared = PTHREAD_PROCESS_PRIVATE;
+	int robust = PTHREAD_MUTEX_STALLED, protocol = PTHREAD_PRIO_NONE;
+
+	if (attr) {
+		(void)pthread_mutexattr_gettype(attr, &type);
+		(void)pthread_mutexattr_getpshared(attr, &shared);
+		(void)pthread_mutexattr_getrobust(attr, &robust);
+		(void)pthread_mutexattr_getprotocol(attr, &protocol);
+	}
+	if (shared != PTHREAD_PROCESS_PRIVATE || robust != PTHREAD_MUTEX_STALLED ||
+	    protocol != PTHREAD_PRIO_NONE)
+		return hf_run_real()->mutex_init(mutex, attr);
+	memset(mutex, 0, sizeof(*mutex));
+	m->kind = type == PTHREAD_MUTEX_ADAPTIVE_NP ? PTHREAD_MUTEX_NORMAL : type;
+	if (is_watched(HF_RUN_VALIDATE | HF_RUN_PROFILE))
+		m->place = hf_run_place_of_init(m, false, HF_RUN_CALLER);
+	return 0;
+}
+
+HF_RUN_EXPORT int pthread_mutex_destroy(pthread_mutex_t *mutex)
+{
+	struct hf_run_mutex *m = own(mutex);
+
+	if (hf_run_is_foreign(m))
+		return hf_run_real()->mutex_destroy(mutex);
+	if (hf_mutex_is_locked(&m->lock))
+		return EBUSY;       /* as glibc */
+	m->place = m->identity = 0; /* the memory may become another mutex, without init */
+	return 0;
+}
+
+/* glibc exports these names, too. Its header gives the attributes of the first ones only. */
+#if !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmissing-attributes"
+#endif
+#define HF_RUN_ALIAS(name)                                                                         \
+	extern __typeof__(name) __##name __attribute__((alias(#name), visibility("default")))
+
+HF_RUN_ALIAS(pthread_mutex_init);
+HF_RUN_ALIAS(pthread_mutex_destroy);
+HF_RUN_ALIAS(pthread_mutex_lock);
+HF_RUN_ALIAS(pthread_mutex_trylock);
+HF_RUN_ALIAS(pthread_mutex_unlock);

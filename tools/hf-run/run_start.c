@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * run_start - starts what the environment asks for, and ends it in each way a program may end.
+ *
+ *   HF_RUN_PROFILE    empty: a profile on standard error; otherwise the file
+ *   HF_RUN_VALIDATE   "report" or "fail"
+ *   HF_RUN_SIGNAL     the number of a signal at which the profile is written meanwhile
+ *   HF_RUN_PROCESS    the process that hf-run started; the others are its children
+ *
+ * Ends
+ *   exit(), return from main()   by on_exit(), which runs after all destructors, since this library
+ *                                is initialised before the program
+ *   _exit(), _Exit()             they are ours, too
+ *   SIGTERM                      if the program leaves it to the default
+ *   In the child of a vfork() nothing: its memory is the parent's, which has another process number.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "run.h"
+
+enum { STATUS_OF_REPORTS = 99 };
+
+HF_RUN_THREAD const void *hf_run_call_site;
+uint32_t hf_run_watch;
+
+static pid_t process;
+static bool fails; /* --validate=fail */
+
+/* Returns the status to end with. */
+static int end(int status)
+{
+	if (process != getpid())
+		return status;
+	process = 0; /* once */
+	if (hf_run_watch & HF_RUN_PROFILE)
+		hf_run_print_profile();
+	if ((hf_run_watch & HF_RUN_VALIDATE) && hf_run_validate_reports()) {
+		(void)dprintf(STDERR_FILENO, "holdfast: %u reports\n", hf_run_validate_reports());
+		if (fails && status == 0)
+			return STATUS_OF_REPORTS;
+	}
+	return status;
+}
+
+static void at_exit(int status, void *unused)
+{
+	int new_status = end(status);
+
+	(void)unused;
+	if (new_status != status) {
+		(void)fflush(NULL);
+		hf_run_real()->exit(new_status);
+	}
+}
+
+HF_RUN_EXPORT __attribute__((noreturn)) void _exit(int status)
+{
+	hf_run_real()->exit(end(status));
+}
+
+HF_RUN_EXPORT __attribute__((noreturn)) void _Exit(int status)
+{
+	hf_run_real()->exit(end(status));
+}
+
+static void on_terminate(int number)
+{
+	(void)end(0);
+	(void)signal(number, SIG_DFL);
+	(void)raise(number);
+}
+
+static void on_request(int number)
+{
+	(void)number;
+	if (process == getpid())
+		hf_run_print_profile();
+}
+
+static void set_handler(int number, void (*handler)(int))
+{
+	struct sigaction action, old;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_handler = handler;
+	action.sa_flags = SA_RESTART | (handler == on_terminate ? (int)SA_NODEFER : 0);
+	(void)sigfillset(&action.sa_mask);
+	if (handler == on_terminate)
+		(void)sigdelset(&action.sa_mask, number);
+	if (sigaction(number, NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+		(void)sigaction(number, &action, NULL);
+}
+
+static void forked(void)
+{
+	process = getpid();
+	hf_run_symbols_forked();
+	if (hf_run_watch & HF_RUN_PROFILE) {
+		hf_run_print_to(secure_getenv("HF_RUN_PROFILE"), false);
+		hf_run_profile_forked();
+	}
+}
+
+static void start_profile(const char *file)
+{
+	const char *first = secure_getenv("HF_RUN_PROCESS");
+	const char *number = secure_getenv("HF_RUN_SIGNAL");
+
+	hf_run_print_to(file, !first || atol(first) == (long)getpid());
+	hf_run_profile_start(*file != '\0');
+	hf_run_watch |= HF_RUN_PROFILE;
+	set_handler(SIGTERM, on_terminate);
+	if (number && atoi(number) > 0)
+		set_handler(atoi(number), on_request);
+}
+
+__attribute__((constructor)) static void start(void)
+{
+	/* Secure: a setuid program must not write a file that its user names. */
+	const char *profile = secure_getenv("HF_RUN_PROFILE");
+	const char *validate = secure_getenv("HF_RUN_VALIDATE");
+	struct hf_run_stack stack;
+
+	hf_run_check_layout();
+	process = getpid();
+	hf_run_stack(&stack, NULL); /* the unwinder initialises itself now, not in a lock */
+	(void)pthread_atfork(NULL, NULL, forked);
+	if (validate && *validate) {
+		fails = strcmp(validate, "fail") == 0;
+		hf_run_validate_start();
+		hf_run_watch |= HF_RUN_VALIDATE;
+	}
+	if (profile)
+		start_profile(profile);
+	(void)on_exit(at_exit, NULL);
+}

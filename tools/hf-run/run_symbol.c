@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * run_symbol - names addresses by the symbols of the mapped objects, or of their debug files.
+ *
+ * It may run in a signal handler, and while threads hold any lock: so no malloc, no lock, nothing of
+ * the loader. It reads /proc/self/maps and maps the files. Lines of source are for addr2line.
+ */
+#include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "run.h"
+
+enum { MAPS_BYTES = 1 << 20, OBJECTS = 256, FILES = 16 };
+
+/* An executable or shared object in memory: what is mapped from one file, and its .bss after it. */
+struct object {
+	uintptr_t start, end;
+	const char *path;
+};
+
+struct file {
+	const char *path;
+	const char *bytes; /* NULL = could not be read */
+	size_t size;
+	const char *debug; /* the debug file, if there is one */
+	size_t debug_size;
+};
+
+/* One thread at a time has these. A thread that cannot get them prints addresses. */
+static hf_mutex_t symbols_lock;
+static HF_RUN_THREAD bool has_symbols;
+static char *maps;
+static struct object objects[OBJECTS];
+static struct file files[FILES];
+static uint32_t object_count, file_count;
+
+/* ---- /proc/self/maps --------------------------------------------------------------------------- */
+
+static uintptr_t read_number(const char **at)
+{
+	static const char digits[] = "0123456789abcdef";
+	uintptr_t number = 0;
+	const char *digit;
+
+	while (**at && (digit = strchr(digits, **at))) {
+		number = number << 4 | (uintptr_t)(digit - digits);
+		(*at)++;
+	}
+	return number;
+}
+
+/* "55d0c4a01000-55d0c4a02000 r-xp 00001000 fe:01 1234      /bin/app" */
+static void read_line(const char *line)
+{
+	struct object *last = object_count ? &objects[object_count - 1] : NULL;
+	uintptr_t start = read_number(&line), end = *line++ ? read_number(&line) : 0;
+	const char *path = strchr(line, '/');
+
+	if (path && last && strcmp(last->path, path) == 0) {
+		last->end = end;
+	} else if (path && object_count < OBJECTS) {
+		objects[object_count++] = (struct object){ start, end, path };
+	} else if (!path && last && last->end == start && !strchr(line, '[')) {
+		last->end = end; /* .bss */
+	}
+}
+
+void hf_run_symbols_load(void)
+{
+	size_t len = 0;
+	int file;
+
+	/* A signal handler may have interrupted the thread that has them. */
+	has_symbols = hf_mutex_lock_timeout(&symbols_lock, 1000000000);
+	if (!has_symbols)
+		return;
+	object_count = file_count = 0;
+	file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	maps = mmap(NULL, MAPS_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (maps == MAP_FAILED)
+		maps = NULL;
+	while (maps && file >= 0 && len < MAPS_BYTES - 1) {
+		ssize_t n = read(file, maps + len, MAPS_BYTES - 1 - len);
+
+		if (n <= 0)
+			break;
+		len += (size_t)n;
+	}
+	if (file >= 0)
+		(void)close(file);
+	for (char *line = maps, *end; line && (end = strchr(line, '\n')); line = end + 1) {
+		*end = '\0';
+		read_line(line);
+	}
+}
+
+static void unmap(const char *bytes, size_t size)
+{
+	if (bytes)
+		(void)munmap((void *)(uintptr_t)bytes, size);
+}
+
+void hf_run_symbols_unload(void)
+{
+	if (!has_symbols)
+		return;
+	for (uint32_t i = 0; i < file_count; i++) {
+		unmap(files[i].bytes, files[i].size);
+		unmap(files[i].debug, files[i].debug_size);
+	}
+	unmap(maps, MAPS_BYTES);
+	maps = NULL;
+	object_count = file_count = 0;
+	has_symbols = false;
+	hf_mutex_unlock(&symbols_lock);
+}
+
+void hf_run_symbols_forked(void)
+{
+	hf_mutex_init(&symbols_lock);
+}
+
+static const struct object *find_object(const void *address)
+{
+	for (uint32_t i = 0; i < object_count; i++) {
+		if ((uintptr_t)address - objects[i].start < objects[i].end - objects[i].start)
+			return &objects[i];
+	}
+	return NULL;
+}
+
+/* ---- ELF ----------------------------------------------------------------------------------------- */
+
+static const char *map_file(const char *path, size_t *size)
+{
+	int file = open(path, O_RDONLY | O_CLOEXEC);
+	const char *bytes = NULL;
+	struct stat status;
+
+	if (file >= 0 && fstat(file, &status) == 0 && status.st_size >= (off_t)sizeof(Elf64_Ehdr)) {
+		*size = (size_t)status.st_size;
+		bytes = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, file, 0);
+		if (bytes == MAP_FAILED)
+			bytes = NULL;
+		else if (memcmp(bytes, ELFMAG, SELFMAG) != 0 || bytes[EI_CLASS] != ELFCLASS64) {
+			unmap(bytes, *size);
+			bytes = NULL;
+		}
+	}
+	if (file >= 0)
+		(void)close(file);
+	return bytes;
+}
+
+/* A table of the file, or NULL if it does not lie in it. */
+static const void *part(const char *bytes, size_t size, uint64_t offset, uint64_t len)
+{
+	return bytes && offset <= size && len <= size - offset ? bytes + offset : NULL;
+}
+
+/* "/usr/lib/debug/.build-id/ab/cdef.debug" */
+static void find_debug_file(struct file *file)
+{
+	const Elf64_Ehdr *header = (const Elf64_Ehdr *)file->bytes;
+	const Elf64_Phdr *segment = part(file->bytes, file->size, header->e_phoff,
+					 (uint64_t)header->e_phnum * sizeof(*segment));
+	char path[160];
+
+	for (int i = 0; segment && i < header->e_phnum; i++) {
+		const char *at =
+			part(file->bytes, file->size, segment[i].p_offset, segment[i].p_filesz);
+		const char *end = at + segment[i].p_filesz;
+
+		if (segment[i].p_type != PT_NOTE || !at)
+			continue;
+		while (at + sizeof(Elf64_Nhdr) <= end) {
+			const Elf64_Nhdr *note = (const Elf64_Nhdr *)(const void *)at;
+			const unsigned char *id = (const unsigned char *)at + sizeof(*note) +
+						  ((note->n_namesz + 3) & ~3u);
+			size_t len = 0;
+
+			if (note->n_type == NT_GNU_BUILD_ID && note->n_descsz == 20 &&
+			    (const char *)id + 20 <= end) {
+				len = (size_t)snprintf(path, sizeof(path),
+						       "/usr/lib/debug/.build-id/%02x/", id[0]);
+				for (int byte = 1; byte < 20; byte++)
+					len += (size_t)snprintf(path + len, sizeof(path) - len,
+								"%02x", id[byte]);
+				(void)snprintf(path + len, sizeof(path) - len, ".debug");
+				file->debug = map_file(path, &file->debug_size);
+				return;
+			}
+			at += sizeof(*note) + ((note->n_namesz + 3) & ~3u) +
+			      ((note->n_descsz + 3) & ~3u);
+		}
+	}
+}
+
+static struct file *open_file(const char *path)
+{
+	struct file *file = files;
+
+	while (file < &files[file_count] && strcmp(file->path, path) != 0)
+		file++;
+	if (file < &files[file_count])
+		return file;
+	if (file_count == FILES) {
+		file = &files[--file_count]; /* the last one makes room */
+		unmap(file->bytes, file->size);
+		unmap(file->debug, file->debug_size);
+	}
+	file_count++;
+	*file = (struct file){ .path = path };
+	file->bytes = map_file(path, &file->size);
+	if (file->bytes)
+		find_debug_file(file);
+	return file;
+}
+
+/* The object's own address of @address. */
+static uint64_t to_virtual(const struct file *file, const struct object *object,
+			   const void *address)
+{
+	const Elf64_Ehdr *header = (const Elf64_Ehdr *)file->bytes;
+	const Elf64_Phdr *segment = part(file->bytes, file->size, header->e_phoff,
+					 (uint64_t)header->e_phnum * sizeof(*segment));
+
+	for (int i = 0; segment && i < header->e_phnum; i++) {
+		if (segment[i].p_type == PT_LOAD)
+			return (uintptr_t)address - object->start +
+			       (segment[i].p_vaddr & ~(segment[i].p_align - 1));
+	}
+	return (uintptr_t)address - object->start;
+}
+
+/* Searches the symbols of one type of table. Returns the name, and how far @address is behind it. */
+static const char *search(const char *bytes, size_t size, uint32_t type, uint64_t address,
+			  uint64_t *behind)
+{
+	const Elf64_Ehdr *header = (const Elf64_Ehdr *)bytes;
+	const Elf64_Shdr *section = bytes ? part(bytes, size, header->e_shoff,
+						 (uint64_t)header->e_shnum * sizeof(*section))
+					  : NULL;
+	const char *name = NULL;
+
+	for (int i = 0; section && i < header->e_shnum; i++) {
+		const Elf64_Sym *symbol =
+			part(bytes, size, section[i].sh_offset, section[i].sh_size);
+		const Elf64_Shdr *strings = section[i].sh_link < header->e_shnum
+						    ? &section[section[i].sh_link]
+						    : section;
+		const char *names = part(bytes, size, strings->sh_offset, strings->sh_size);
+
+		if (section[i].sh_type != type || !symbol || !names)
+			continue;
+		for (uint64_t n = section[i].sh_size / sizeof(*symbol); n-- > 0; symbol++) {
+			int kind = ELF64_ST_TYPE(symbol->st_info);
+
+			if ((kind == STT_FUNC || kind == STT_OBJECT) && symbol->st_shndx &&
+			    address - symbol->st_value < symbol->st_size &&
+			    symbol->st_name < strings->sh_size) {
+				*behind = address - symbol->st_value;
+				name = names + symbol->st_name;
+				if (ELF64_ST_BIND(symbol->st_info) == STB_GLOBAL)
+					return name;
+			}
+		}
+	}
+	return name;
+}
+
+size_t hf_run_symbol(char *to, size_t room, const void *address, enum hf_run_name how)
+{
+	const struct object *object = has_symbols ? find_object(address) : NULL;
+	const struct file *file;
+	const char *name, *path;
+	uint64_t virtual, behind = 0;
+	int len;
+
+	if (!object || !(file = open_file(object->path))->bytes) {
+		len = snprintf(to, room, "%p", address);
+		return (size_t)len < room ? (size_t)len : room - 1;
+	}
+	path = how == HF_RUN_SHORT ? strrchr(object->path, '/') + 1 : object->path;
+	virtual = to_virtual(file, object, address);
+	name = search(file->bytes, file->size, SHT_SYMTAB, virtual, &behind);
+	if (!name)
+		name = search(file->debug, file->debug_size, SHT_SYMTAB, virtual, &behind);
+	if (!name)
+		name = search(file->bytes, file->size, SHT_DYNSYM, virtual, &behind);
+	if (!name)
+		len = snprintf(to, room, "%s+0x%lx", path, (unsigned long)virtual);
+	else if (how == HF_RUN_SHORT)
+		len = snprintf(to, room, "%.*s", (int)strcspn(name, "@"), name);
+	else if (behind)
+		len = snprintf(to, room, "%s+0x%lx (%s+0x%lx)", name, (unsigned long)behind, path,
+			       (unsigned long)virtual);
+	else
+		len = snprintf(to, room, "%s (%s+0x%lx)", name, path, (unsigned long)virtual);
+	return (size_t)len < room ? (size_t)len : room - 1;
+}

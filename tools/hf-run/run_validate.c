@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * run_validate - the library's validation, chosen at run time.
+ *
+ * The class of a mutex is the place that made it (run_place.c), as a stack: all mutexes of a program may
+ * be made in one wrapper. A mutex without init is a class of its own. Class and identity are kept in
+ * the mutex, so they are exact, and memory that becomes another mutex inherits nothing.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "holdfast/report.h"
+#include "holdfast/validate.h"
+
+#include "run.h"
+
+static hf_atomic32_t identities, reports;
+
+uint32_t hf_run_class(const void *lock)
+{
+	uint32_t place = ((const struct hf_run_mutex *)lock)->place;
+
+	return place && hf_run_places[place].kind == HF_RUN_MADE_BY_INIT ? place : 0;
+}
+
+uint64_t hf_run_identity(const void *lock)
+{
+	uint32_t *identity = &((struct hf_run_mutex *)(uintptr_t)lock)->identity;
+	uint32_t found = __atomic_load_n(identity, __ATOMIC_RELAXED);
+
+	if (!found) {
+		uint32_t next = hf_atomic32_fetch_add_relaxed(&identities, 1) + HF_RUN_PLACES;
+
+		if (__atomic_compare_exchange_n(identity, &found, next, false, __ATOMIC_RELAXED,
+						__ATOMIC_RELAXED))
+			found = next;
+	}
+	return found; /* above all classes */
+}
+
+/* ---- reports --------------------------------------------------------------------------------------- */
+
+/* One report of each kind and place is enough. */
+enum { SEEN = 256 };
+
+static hf_atomic64_t seen[SEEN];
+
+static bool is_new(const struct hf_report_details *details)
+{
+	uint64_t key = ((uintptr_t)details->site ^ (uintptr_t)details->other_site * 31 ^
+			(uint64_t)details->kind << 56) *
+			       0x9e3779b97f4a7c15u |
+		       1;
+
+	for (uint32_t i = 0; i < SEEN; i++) {
+		hf_atomic64_t *at = &seen[((key >> 32) + i) % SEEN];
+		uint64_t found = hf_atomic64_load_relaxed(at);
+
+		if (!found && hf_atomic64_try_cmpxchg_relaxed(at, &found, key))
+			return true;
+		if (found == key)
+			return false;
+	}
+	return false;
+}
+
+static __attribute__((format(printf, 1, 2))) void line(const char *format, ...)
+{
+	char text[512] = "holdfast: ";
+	const int from = 10, room = (int)sizeof(text) - from - 1;
+	va_list arguments;
+	int len;
+
+	va_start(arguments, format);
+	len = vsnprintf(text + from, (size_t)room, format, arguments);
+	va_end(arguments);
+	len = from + (len < 0 ? 0 : len < room ? len : room - 1);
+	text[len++] = '\n';
+	(void)!write(STDERR_FILENO, text, (size_t)len);
+}
+
+static const char *name_of(char *to, size_t room, const void *address)
+{
+	(void)hf_run_symbol(to, room, address, HF_RUN_LONG);
+	return to;
+}
+
+static void describe(const char *what, const void *lock)
+{
+	uint32_t number = ((const struct hf_run_mutex *)lock)->place;
+	const struct hf_run_place *place = &hf_run_places[number];
+	char name[384];
+
+	if (!number || place->kind == HF_RUN_IS_STATIC)
+		line("  %s %s", what, name_of(name, sizeof(name), lock));
+	else
+		line("  %s %p, %s %s", what, lock,
+		     place->kind == HF_RUN_MADE_BY_INIT ? "made at" : "first used at",
+		     name_of(name, sizeof(name), place->stack.frame[0]));
+	for (uint32_t i = 1; number && place->kind == HF_RUN_MADE_BY_INIT && i < place->stack.count;
+	     i++)
+		line("      by %s", name_of(name, sizeof(name), place->stack.frame[i]));
+}
+
+static void print(const struct hf_report_details *details)
+{
+	struct hf_run_stack stack;
+	char name[384];
+
+	hf_run_stack(&stack, details->site);
+	line("%s", hf_report_text(details->kind));
+	describe(details->other ? "locking" : "mutex", details->object);
+	if (details->kind == HF_REPORT_LOCK_HELD_AT_EXIT) {
+		line("    taken at %s", name_of(name, sizeof(name), details->site));
+		return;
+	}
+	for (uint32_t i = 0; i < stack.count; i++)
+		line("    %s %s", i ? "by" : "at", name_of(name, sizeof(name), stack.frame[i]));
+	if (details->other) {
+		describe("while holding", details->other);
+		line("  the other order was taken at %s",
+		     name_of(name, sizeof(name), details->other_site));
+	}
+}
+
+static void handle(const struct hf_report_details *details, void *data)
+{
+	bool was_busy = hf_run_is_busy;
+
+	(void)data;
+	hf_report_reset(); /* the next one of this kind is a report, too */
+	if (!is_new(details))
+		return;
+	(void)hf_atomic32_fetch_add_relaxed(&reports, 1);
+	hf_run_is_busy = false;
+	hf_run_symbols_load();
+	print(details);
+	hf_run_symbols_unload();
+	hf_run_is_busy = was_busy;
+}
+
+uint32_t hf_run_validate_reports(void)
+{
+	return hf_atomic32_load_relaxed(&reports);
+}
+
+void hf_run_validate_start(void)
+{
+	hf_validate_set_hold_limit(0);
+	hf_report_set_details_handler(handle, NULL);
+}

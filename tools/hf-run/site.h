@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_RUN_SITE_H
+#define HF_RUN_SITE_H
+/*
+ * site - is included before each of the library's sources when they are compiled for hf-run: reports
+ * name the caller of the pthread function, a mutex's class is kept in the mutex, and a thread that
+ * waits at a condition variable can be cancelled.
+ */
+#include "holdfast/report.h"
+
+#define HF_RUN_THREAD __thread __attribute__((tls_model("initial-exec")))
+
+/* The call of a pthread function that this thread is in. */
+extern HF_RUN_THREAD const void *hf_run_call_site __attribute__((visibility("hidden")));
+
+#undef HF_DETAIL_CALL_SITE
+#define HF_DETAIL_CALL_SITE hf_run_call_site
+
+/* src/parking/parking.c: a waiter is queued, and is about to wait. Returns the deadline. */
+#define HF_DETAIL_PARKING_QUEUED(waiter, deadline) hf_run_queued(waiter, deadline)
+uint64_t hf_run_queued(const void *waiter, uint64_t deadline);
+
+/* src/parking/parking.c: releases this waiter, if it is queued at @at. Returns whether it was. */
+#define HF_DETAIL_PARKING_HAS_UNPARK_THIS
+struct hf_detail_waiter;
+struct hf_atomic32;
+bool hf_detail_unpark_this(struct hf_atomic32 *at, const struct hf_detail_waiter *which);
+
+/* src/validate/validate.c: the class of a mutex, 0 = none; and what no other mutex has. */
+#define HF_DETAIL_VALIDATE_CLASS(lock) hf_run_class(lock)
+#define HF_DETAIL_VALIDATE_IDENTITY(lock) hf_run_identity(lock)
+#define HF_DETAIL_VALIDATE_LOST_CLASS(lock) false
+uint32_t hf_run_class(const void *lock);
+uint64_t hf_run_identity(const void *lock);
+
+#endif

@@ -1,0 +1,591 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * conform - what programs expect of pthread mutexes and condition variables, whoever implements them.
+ *
+ * Each kind of mutex with each kind of condition variable; errors, clocks, cancellation, fork,
+ * processes, freeing after the last wake-up; and what glibc itself locks, used at the same time. It is
+ * run with glibc's and with Holdfast's (run.py). Prints failures, and their number.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+
+static int failures;
+#define CHECK(condition)                                                                           \
+	((condition) ? (void)0 : (void)(failures++, printf("line %d: %s\n", __LINE__, #condition)))
+
+enum kind { NORMAL, DEFAULT, ADAPTIVE, RECURSIVE, ERRORCHECK, ROBUST, PI, SHARED, STATICS, KINDS };
+static const char *const names[] = { "normal", "static", "adaptive", "recursive",      "errorcheck",
+				     "robust", "pi",     "shared",   "static adaptive" };
+
+static void make(pthread_mutex_t *m, enum kind kind)
+{
+	pthread_mutexattr_t a;
+
+	pthread_mutexattr_init(&a);
+	if (kind == NORMAL)
+		pthread_mutexattr_settype(&a, PTHREAD_MUTEX_NORMAL);
+	if (kind == ADAPTIVE)
+		pthread_mutexattr_settype(&a, PTHREAD_MUTEX_ADAPTIVE_NP);
+	if (kind == RECURSIVE)
+		pthread_mutexattr_settype(&a, PTHREAD_MUTEX_RECURSIVE);
+	if (kind == ERRORCHECK)
+		pthread_mutexattr_settype(&a, PTHREAD_MUTEX_ERRORCHECK);
+	if (kind == ROBUST)
+		pthread_mutexattr_setrobust(&a, PTHREAD_MUTEX_ROBUST);
+	if (kind == PI)
+		pthread_mutexattr_setprotocol(&a, PTHREAD_PRIO_INHERIT);
+	if (kind == SHARED)
+		pthread_mutexattr_setpshared(&a, PTHREAD_PROCESS_SHARED);
+	if (kind == STATICS)
+		*m = (pthread_mutex_t)PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
+	else if (kind == DEFAULT)
+		*m = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	else
+		CHECK(pthread_mutex_init(m, &a) == 0);
+	pthread_mutexattr_destroy(&a);
+}
+
+static struct timespec in_ms(clockid_t clock, long ms)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	t.tv_nsec += ms % 1000 * 1000000;
+	t.tv_sec += ms / 1000 + t.tv_nsec / 1000000000;
+	t.tv_nsec %= 1000000000;
+	return t;
+}
+
+static void *try_it(void *m)
+{
+	struct timespec end = in_ms(CLOCK_REALTIME, 2), mono = in_ms(CLOCK_MONOTONIC, 2);
+	struct timespec bad = { 0, 1000000000 }, old = { 0, 0 };
+
+	CHECK(pthread_mutex_trylock(m) == EBUSY);
+	CHECK(pthread_mutex_timedlock(m, &end) == ETIMEDOUT);
+	CHECK(pthread_mutex_clocklock(m, CLOCK_MONOTONIC, &mono) == ETIMEDOUT);
+	CHECK(pthread_mutex_timedlock(m, &bad) == EINVAL);
+	CHECK(pthread_mutex_timedlock(m, &old) == ETIMEDOUT);
+	return NULL;
+}
+
+static void *unlock_it(void *m)
+{
+	return (void *)(long)pthread_mutex_unlock(m);
+}
+
+static void run(void *(*function)(void *), void *argument, void **result)
+{
+	pthread_t t;
+
+	pthread_create(&t, NULL, function, argument);
+	pthread_join(t, result);
+}
+
+static void mutexes(enum kind kind)
+{
+	pthread_mutex_t m;
+	void *error;
+
+	make(&m, kind);
+	CHECK(pthread_mutex_lock(&m) == 0);
+	run(try_it, &m, NULL);
+	if (kind == RECURSIVE) {
+		CHECK(pthread_mutex_lock(&m) == 0 && pthread_mutex_trylock(&m) == 0);
+		CHECK(pthread_mutex_unlock(&m) == 0 && pthread_mutex_unlock(&m) == 0);
+		run(try_it, &m, NULL);
+	}
+	if (kind == ERRORCHECK)
+		CHECK(pthread_mutex_lock(&m) == EDEADLK);
+	if (kind == ERRORCHECK || kind == RECURSIVE) {
+		run(unlock_it, &m, &error);
+		CHECK((long)error == EPERM);
+	}
+	if (kind != ROBUST)
+		CHECK(pthread_mutex_destroy(&m) == EBUSY);
+	CHECK(pthread_mutex_unlock(&m) == 0);
+	if (kind == ERRORCHECK || kind == RECURSIVE)
+		CHECK(pthread_mutex_unlock(&m) == EPERM);
+	CHECK(pthread_mutex_trylock(&m) == 0);
+	CHECK(pthread_mutex_unlock(&m) == 0);
+	CHECK(pthread_mutex_destroy(&m) == 0);
+}
+
+/* ---- condition variables: a queue of numbers between two producers and two consumers ---- */
+
+static struct queue {
+	pthread_mutex_t m;
+	pthread_cond_t filled, emptied;
+	int n, timed, rounds;
+	clockid_t clock;
+	long sum;
+} q;
+
+static void wait_at(pthread_cond_t *c)
+{
+	if (q.timed) {
+		struct timespec end = in_ms(q.clock, 100000);
+		CHECK(pthread_cond_timedwait(c, &q.m, &end) == 0);
+	} else {
+		CHECK(pthread_cond_wait(c, &q.m) == 0);
+	}
+}
+
+static void *produce(void *unused)
+{
+	for (int i = 1; i <= q.rounds; i++) {
+		pthread_mutex_lock(&q.m);
+		while (q.n == 4)
+			wait_at(&q.emptied);
+		q.n++;
+		pthread_mutex_unlock(&q.m);
+		pthread_cond_signal(&q.filled);
+	}
+	return unused;
+}
+
+static void *consume(void *unused)
+{
+	for (int i = 1; i <= q.rounds; i++) {
+		pthread_mutex_lock(&q.m);
+		while (q.n == 0)
+			wait_at(&q.filled);
+		q.n--;
+		q.sum++;
+		if (i % 16)
+			pthread_cond_signal(&q.emptied);
+		else
+			pthread_cond_broadcast(&q.emptied);
+		pthread_mutex_unlock(&q.m);
+	}
+	return unused;
+}
+
+static void make_cond(pthread_cond_t *c, clockid_t clock, int shared)
+{
+	pthread_condattr_t a;
+
+	pthread_condattr_init(&a);
+	pthread_condattr_setclock(&a, clock);
+	pthread_condattr_setpshared(&a, shared);
+	CHECK(pthread_cond_init(c, &a) == 0);
+	pthread_condattr_destroy(&a);
+}
+
+static void conds(enum kind kind, clockid_t clock, int timed, int shared)
+{
+	pthread_t t[4];
+	struct timespec end, bad = { 0, -1 };
+
+	memset(&q, 0, sizeof(q));
+	q.clock = clock, q.timed = timed, q.rounds = 500;
+	make(&q.m, kind);
+	make_cond(&q.filled, clock, shared);
+	make_cond(&q.emptied, clock, shared);
+	for (int i = 0; i < 4; i++)
+		pthread_create(&t[i], NULL, i & 1 ? produce : consume, NULL);
+	for (int i = 0; i < 4; i++)
+		pthread_join(t[i], NULL);
+	CHECK(q.sum == 2 * q.rounds && q.n == 0);
+
+	pthread_mutex_lock(&q.m);
+	end = in_ms(clock, 3);
+	CHECK(pthread_cond_timedwait(&q.filled, &q.m, &end) == ETIMEDOUT);
+	CHECK(pthread_cond_timedwait(&q.filled, &q.m, &end) == ETIMEDOUT);
+	end = in_ms(CLOCK_MONOTONIC, 1);
+	CHECK(pthread_cond_clockwait(&q.filled, &q.m, CLOCK_MONOTONIC, &end) == ETIMEDOUT);
+	CHECK(pthread_cond_timedwait(&q.filled, &q.m, &bad) == EINVAL);
+	pthread_mutex_unlock(&q.m);
+	CHECK(pthread_cond_destroy(&q.filled) == 0 && pthread_cond_destroy(&q.emptied) == 0);
+	CHECK(pthread_mutex_destroy(&q.m) == 0);
+}
+
+/* ---- cancellation --------------------------------------------------------------------------- */
+
+static pthread_mutex_t cm;
+static pthread_cond_t cc;
+static atomic_int waiting, cleaned, woken;
+
+static void clean(void *unused)
+{
+	(void)unused;
+	cleaned++;
+	pthread_mutex_unlock(&cm); /* must be held here */
+}
+
+static void *wait_forever(void *unused)
+{
+	pthread_mutex_lock(&cm);
+	pthread_cleanup_push(clean, NULL);
+	waiting++;
+	for (;;) {
+		pthread_cond_wait(&cc, &cm);
+		woken++;
+	}
+	pthread_cleanup_pop(0);
+	return unused;
+}
+
+static void cancellation(enum kind kind, int after_us)
+{
+	pthread_t t[3];
+	void *result;
+
+	waiting = cleaned = 0;
+	make(&cm, kind);
+	cc = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+	for (int i = 0; i < 3; i++)
+		pthread_create(&t[i], NULL, wait_forever, NULL);
+	while (waiting < 3)
+		;
+	if (after_us)
+		usleep((unsigned)after_us);
+	for (int i = 0; i < 3; i++)
+		pthread_cancel(t[i]);
+	for (int i = 0; i < 3; i++) {
+		pthread_join(t[i], &result);
+		CHECK(result == PTHREAD_CANCELED);
+	}
+	CHECK(cleaned == 3);
+	CHECK(pthread_mutex_trylock(&cm) == 0 && pthread_mutex_unlock(&cm) == 0);
+}
+
+/* ---- processes ------------------------------------------------------------------------------ */
+
+static struct shared {
+	pthread_mutex_t m;
+	pthread_cond_t c;
+	int turn;
+} * sh;
+
+static void processes(void)
+{
+	pid_t child;
+	int status;
+
+	sh = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	make(&sh->m, SHARED);
+	make_cond(&sh->c, CLOCK_REALTIME, PTHREAD_PROCESS_SHARED);
+	child = fork();
+	for (int i = 0; i < 300; i++) {
+		pthread_mutex_lock(&sh->m);
+		while (sh->turn % 2 != (child == 0))
+			pthread_cond_wait(&sh->c, &sh->m);
+		sh->turn++;
+		pthread_cond_signal(&sh->c);
+		pthread_mutex_unlock(&sh->m);
+	}
+	if (!child)
+		_exit(0);
+	CHECK(waitpid(child, &status, 0) == child && status == 0);
+	CHECK(sh->turn == 600);
+}
+
+static void *die_with(void *m)
+{
+	pthread_mutex_lock(m);
+	return NULL;
+}
+
+static void robust(void)
+{
+	pthread_mutex_t m;
+	pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+	struct timespec end = in_ms(CLOCK_REALTIME, 1);
+
+	make(&m, ROBUST);
+	run(die_with, &m, NULL);
+	CHECK(pthread_mutex_lock(&m) == EOWNERDEAD);
+	CHECK(pthread_mutex_consistent(&m) == 0);
+	CHECK(pthread_cond_timedwait(&c, &m, &end) == ETIMEDOUT);
+	CHECK(pthread_mutex_unlock(&m) == 0);
+}
+
+static pthread_mutex_t fm;
+
+static void *lock_and_sleep(void *unused)
+{
+	for (int i = 0; i < 500; i++) {
+		pthread_mutex_lock(&fm);
+		pthread_mutex_unlock(&fm);
+	}
+	return unused;
+}
+
+static void lock_fm(void)
+{
+	pthread_mutex_lock(&fm);
+}
+static void unlock_fm(void)
+{
+	pthread_mutex_unlock(&fm);
+}
+
+static void forks(enum kind kind)
+{
+	pthread_t t[2];
+
+	make(&fm, kind);
+	for (int i = 0; i < 2; i++)
+		pthread_create(&t[i], NULL, lock_and_sleep, NULL);
+	for (int i = 0; i < 5; i++) {
+		int status;
+		pid_t child;
+
+		lock_fm();
+		child = fork();
+		if (!child) {
+			alarm(60);
+			unlock_fm();
+			run(lock_and_sleep, NULL, NULL);
+			_exit(0);
+		}
+		unlock_fm();
+		CHECK(waitpid(child, &status, 0) == child && status == 0);
+	}
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+}
+
+/* The one who wakes the last waiter may free the condition variable at once. */
+static struct job {
+	pthread_mutex_t *m;
+	pthread_cond_t c;
+	int done;
+} * job;
+static pthread_mutex_t jm;
+
+static void *finish(void *unused)
+{
+	struct job *j;
+
+	pthread_mutex_lock(&jm);
+	j = job;
+	j->done = 1;
+	pthread_cond_broadcast(&j->c);
+	pthread_mutex_unlock(&jm);
+	return unused;
+}
+
+static void freeing(enum kind kind)
+{
+	make(&jm, kind);
+	for (int i = 0; i < 50; i++) {
+		pthread_t t;
+		struct job *j = calloc(1, sizeof(*j));
+
+		job = j;
+		pthread_mutex_lock(&jm);
+		pthread_create(&t, NULL, finish, NULL);
+		while (!j->done)
+			pthread_cond_wait(&j->c, &jm);
+		pthread_cond_destroy(&j->c);
+		memset(j, 0xa5, sizeof(*j));
+		free(j);
+		pthread_mutex_unlock(&jm);
+		pthread_join(t, NULL);
+	}
+}
+
+/* ---- what a thread must not be able to do ------------------------------------------------------ */
+
+static void *signal_late(void *unused)
+{
+	usleep(2000);
+	pthread_mutex_lock(&cm);
+	pthread_cond_signal(&cc);
+	pthread_mutex_unlock(&cm);
+	return unused;
+}
+
+static void *wait_uncancelled(void *unused)
+{
+	int state;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	pthread_mutex_lock(&cm);
+	waiting++;
+	pthread_cond_wait(&cc, &cm);
+	pthread_mutex_unlock(&cm);
+	woken = 100;
+	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state);
+	pthread_testcancel();
+	return unused;
+}
+
+/* A thread that has disabled cancellation goes on waiting, or returns; it does not end. */
+static void disabled_cancellation(void)
+{
+	pthread_t waiter, signaller;
+	void *result;
+
+	waiting = woken = 0;
+	make(&cm, NORMAL);
+	cc = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+	pthread_create(&waiter, NULL, wait_uncancelled, NULL);
+	while (!waiting)
+		;
+	pthread_cancel(waiter);
+	pthread_create(&signaller, NULL, signal_late, NULL);
+	pthread_join(waiter, &result);
+	pthread_join(signaller, NULL);
+	CHECK(result == PTHREAD_CANCELED && woken == 100);
+}
+
+static void *cancel_itself(void *unused)
+{
+	pthread_mutex_lock(&cm);
+	pthread_cleanup_push(clean, NULL);
+	pthread_cancel(pthread_self());
+	pthread_cond_wait(&cc, &cm);
+	woken++;
+	pthread_cleanup_pop(0);
+	return unused;
+}
+
+static void self_cancellation(void)
+{
+	void *result;
+
+	cleaned = woken = 0;
+	make(&cm, NORMAL);
+	run(cancel_itself, NULL, &result);
+	CHECK(result == PTHREAD_CANCELED && cleaned == 1 && woken == 0);
+}
+
+/* ---- what glibc locks itself ------------------------------------------------------------------- */
+
+static mtx_t mtx;
+static cnd_t cnd;
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_barrier_t barrier;
+static int turns, read_sum, once_count;
+static FILE *stream;
+
+static void count_once(void)
+{
+	once_count++;
+}
+
+static int use_all(void *number)
+{
+	int me = (int)(long)number;
+
+	pthread_once(&once, count_once);
+	pthread_barrier_wait(&barrier);
+	for (int i = 0; i < 100; i++) {
+		mtx_lock(&mtx);
+		while (turns % 2 != me)
+			cnd_wait(&cnd, &mtx);
+		turns++;
+		cnd_signal(&cnd);
+		mtx_unlock(&mtx);
+		pthread_rwlock_wrlock(&rwlock);
+		read_sum++;
+		pthread_rwlock_unlock(&rwlock);
+		fprintf(stream, "x");
+		flockfile(stream);
+		funlockfile(stream);
+	}
+	return 0;
+}
+
+static void others(void)
+{
+	thrd_t t[2];
+
+	stream = tmpfile();
+	CHECK(stream && mtx_init(&mtx, mtx_plain) == thrd_success &&
+	      cnd_init(&cnd) == thrd_success);
+	pthread_barrier_init(&barrier, NULL, 2);
+	for (long i = 0; i < 2; i++)
+		thrd_create(&t[i], use_all, (void *)i);
+	for (int i = 0; i < 2; i++)
+		thrd_join(t[i], NULL);
+	CHECK(turns == 200 && read_sum == 200 && once_count == 1 && ftell(stream) == 200);
+	mtx_destroy(&mtx);
+	cnd_destroy(&cnd);
+	fclose(stream);
+}
+
+/* ---- the functions' older versions ----------------------------------------------------------- */
+
+#if defined(__x86_64__)
+int old_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
+int old_signal(pthread_cond_t *cond);
+int old_timedlock(pthread_mutex_t *mutex, const struct timespec *end);
+__asm__(".symver old_wait, pthread_cond_wait@GLIBC_2.2.5");
+__asm__(".symver old_signal, pthread_cond_signal@GLIBC_2.2.5");
+__asm__(".symver old_timedlock, pthread_mutex_timedlock@GLIBC_2.2.5");
+
+static pthread_cond_t old;
+static int is_ready;
+
+static void *make_ready(void *unused)
+{
+	struct timespec end = in_ms(CLOCK_REALTIME, 100000);
+
+	CHECK(old_timedlock(&cm, &end) == 0);
+	is_ready = 1;
+	CHECK(old_signal(&old) == 0);
+	pthread_mutex_unlock(&cm);
+	return unused;
+}
+
+static void versions(void)
+{
+	pthread_t t;
+
+	make(&cm, NORMAL);
+	pthread_mutex_lock(&cm);
+	pthread_create(&t, NULL, make_ready, NULL);
+	while (!is_ready)
+		CHECK(old_wait(&old, &cm) == 0);
+	pthread_mutex_unlock(&cm);
+	pthread_join(t, NULL);
+}
+#else
+static void versions(void)
+{
+}
+#endif
+
+int main(void)
+{
+	alarm(300);
+	for (int kind = 0; kind < KINDS; kind++) {
+		int before = failures;
+
+		mutexes(kind);
+		conds(kind, CLOCK_REALTIME, 0, PTHREAD_PROCESS_PRIVATE);
+		conds(kind, CLOCK_REALTIME, 1, PTHREAD_PROCESS_PRIVATE);
+		conds(kind, CLOCK_MONOTONIC, 1, PTHREAD_PROCESS_PRIVATE);
+		conds(kind, CLOCK_REALTIME, 0, PTHREAD_PROCESS_SHARED);
+		for (int i = 0; i < 9; i++)
+			cancellation(kind, i % 3 * 100);
+		if (kind <= ADAPTIVE ||
+		    kind == STATICS) /* glibc: a child has another owner number */
+			forks(kind);
+		freeing(kind);
+		if (failures != before)
+			printf("... with a mutex that is %s\n", names[kind]);
+	}
+	processes();
+	robust();
+	disabled_cancellation();
+	self_cancellation();
+	others();
+	versions();
+	printf("%d failures\n", failures);
+	return failures != 0;
+}

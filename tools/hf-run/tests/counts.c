@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* counts - locks a known number of times, then ends in the way that its argument says. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { THREADS = 4, EACH = 1000, MADE = 3 };
+
+static pthread_mutex_t known = PTHREAD_MUTEX_INITIALIZER, recursive, made[MADE];
+static pthread_cond_t unheard = PTHREAD_COND_INITIALIZER;
+
+static void *work(void *unused)
+{
+	for (int i = 0; i < EACH; i++) {
+		pthread_mutex_lock(&known);
+		pthread_mutex_unlock(&known);
+		pthread_mutex_lock(&made[i % MADE]);
+		pthread_mutex_unlock(&made[i % MADE]);
+	}
+	for (int i = 0; i < 10; i++)
+		pthread_cond_signal(&unheard);
+	return unused;
+}
+
+/* One thread waits for another, which holds the mutex for some milliseconds: a certain contention. */
+static void *hold(void *barrier)
+{
+	pthread_mutex_lock(&known);
+	pthread_barrier_wait(barrier);
+	usleep(20000);
+	pthread_mutex_unlock(&known);
+	return NULL;
+}
+
+static void wait_once(void)
+{
+	pthread_barrier_t barrier;
+	pthread_t t;
+
+	pthread_barrier_init(&barrier, NULL, 2);
+	pthread_create(&t, NULL, hold, &barrier);
+	pthread_barrier_wait(&barrier);
+	pthread_mutex_lock(&known);
+	pthread_mutex_unlock(&known);
+	pthread_join(t, NULL);
+}
+
+static void work_in_threads(void)
+{
+	pthread_t t[THREADS];
+
+	for (int i = 0; i < THREADS; i++)
+		pthread_create(&t[i], NULL, work, NULL);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(t[i], NULL);
+	wait_once();
+}
+
+int main(int count, char **arguments)
+{
+	const char *how = count > 1 ? arguments[1] : "exit";
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutex_init(&recursive, &attr);
+	for (int i = 0; i < MADE; i++)
+		pthread_mutex_init(&made[i], NULL);
+	for (int i = 0; i < 3; i++)
+		pthread_mutex_lock(&recursive); /* counts once */
+	for (int i = 0; i < 3; i++)
+		pthread_mutex_unlock(&recursive);
+	work_in_threads();
+	if (strcmp(how, "_exit") == 0)
+		_exit(7);
+	if (strcmp(how, "kill") == 0)
+		kill(getpid(), SIGTERM);
+	if (strcmp(how, "request") == 0) {
+		kill(getpid(), SIGUSR2);
+		kill(getpid(), SIGKILL);
+	}
+	if (strcmp(how, "fork") == 0) {
+		pid_t child = fork();
+
+		if (!child) {
+			work_in_threads();
+			return 3;
+		}
+		waitpid(child, NULL, 0);
+	}
+	if (strcmp(how, "vfork") == 0 && !vfork())
+		_exit(3);
+	return 7;
+}

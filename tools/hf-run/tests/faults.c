@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* faults - misuses locks in the way that its argument says; each thread ends before the next begins. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static pthread_mutex_t one, two, many[10000];
+
+/* All mutexes of a program made in one wrapper: its caller tells them apart. */
+static __attribute__((noinline)) void wrapped_init(pthread_mutex_t *m)
+{
+	pthread_mutex_init(m, NULL);
+	__asm__ volatile("" ::: "memory"); /* not a tail call */
+}
+
+static __attribute__((noinline)) void make_one(void)
+{
+	wrapped_init(&one);
+	__asm__ volatile("" ::: "memory");
+}
+
+static __attribute__((noinline)) void make_two(void)
+{
+	wrapped_init(&two);
+	__asm__ volatile("" ::: "memory");
+}
+
+static void take_both(pthread_mutex_t *first, pthread_mutex_t *second)
+{
+	pthread_mutex_lock(first);
+	pthread_mutex_lock(second);
+	pthread_mutex_unlock(second);
+	pthread_mutex_unlock(first);
+}
+
+static void *unlock(void *m)
+{
+	pthread_mutex_unlock(m);
+	return NULL;
+}
+
+static void *keep(void *m)
+{
+	pthread_mutex_lock(m);
+	return NULL;
+}
+
+static void in_thread(void *(*function)(void *), void *argument)
+{
+	pthread_t t;
+
+	pthread_create(&t, NULL, function, argument);
+	pthread_join(t, NULL);
+}
+
+/* A mutex of memory that was another mutex, without destroy or init. */
+static void reuse(void)
+{
+	pthread_mutex_t *a = calloc(1, sizeof(*a)), *b = calloc(1, sizeof(*b));
+
+	take_both(a, b);
+	memset(a, 0, sizeof(*a));
+	memset(b, 0, sizeof(*b));
+	take_both(b, a);
+	free(a);
+	free(b);
+}
+
+int main(int count, char **arguments)
+{
+	const char *what = count > 1 ? arguments[1] : "";
+
+	make_one();
+	make_two();
+	if (strcmp(what, "order") == 0 || strcmp(what, "twice") == 0) {
+		take_both(&one, &two);
+		take_both(&two, &one);
+	}
+	if (strcmp(what, "twice") == 0 || strcmp(what, "recursion") == 0) {
+		pthread_mutex_lock(&one);
+		pthread_mutex_lock(&one); /* a deadlock, if nobody grants it */
+		pthread_mutex_unlock(&one);
+		pthread_mutex_unlock(&one);
+	}
+	if (strcmp(what, "owner") == 0) {
+		pthread_mutex_lock(&one);
+		in_thread(unlock, &one);
+	}
+	if (strcmp(what, "end") == 0)
+		in_thread(keep, &one);
+	if (strcmp(what, "reuse") == 0)
+		reuse();
+	/* One class, more locks than the table of pairs has places; then the wrong order after all. */
+	if (strcmp(what, "many") == 0) {
+		for (int i = 0; i < 10000; i++)
+			wrapped_init(&many[i]);
+		for (int i = 0; i < 10000; i++)
+			take_both(&many[i], &one);
+		take_both(&one, &many[5000]);
+	}
+	puts("done");
+	return 0;
+}

@@ -1,0 +1,393 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Run programs under hf-run.
+
+    run.py --source-dir DIR --work-dir DIR --hf-run PROGRAM --library LIBRARY --programs NAME=PATH,...
+           --preloads LIBRARY --cc COMPILER --emulator WORD,... [NAME...]
+
+  conform     what programs expect of mutexes, with glibc's, ours, ours with a profile, ours with validation;
+              on all processors, and on one
+  profile     the counts of a known program; each way to end; each format
+  validate    each fault is reported, once; nothing else is
+  inherit     children of fork and exec, `make -j4`
+  refuse      what cannot be run is refused in words
+  guide       docs/guide/your-program.md quotes what the example prints, apart from numbers and folders
+
+With an emulator, only conform, profile and validate, with the library preloaded into the emulated program.
+"""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+sys.path.insert(0, os.path.join(ROOT, "tests"))
+
+from checks import Checks, Failed, Skip, arguments, read, start, write  # noqa: E402
+
+SECONDS = 600  # of a program; a hang fails
+
+
+class Runner:
+    def __init__(self, options):
+        self.options = options
+        self.programs = dict(word.split("=", 1) for word in options.programs.split(","))
+        self.emulator = [word for word in options.emulator.split(",") if word]
+        self.work = options.work_dir
+        self.clean = {name: value for name, value in os.environ.items()
+                      if not name.startswith("HF_RUN") and name != "LD_PRELOAD"}
+
+    def command(self, options):
+        """The words before a program that runs under hf-run; options None = with glibc's mutexes."""
+        if not self.emulator:
+            return [] if options is None else [self.options.hf_run, *options]
+        # hf-run would start this processor's own programs: set what it sets.
+        variables = {} if options is None else {"LD_PRELOAD": self.options.library}
+        for option in options or ():
+            name, _, value = option.lstrip("-").partition("=")
+            if name == "profile":
+                variables["HF_RUN_PROFILE"] = value
+            elif name == "validate":
+                variables["HF_RUN_VALIDATE"] = value or "report"
+        return [*self.emulator, *(word for pair in variables.items() for word in ("-E", "=".join(pair)))]
+
+    def run(self, options, program, *words, status=0, before=(), **more):
+        """Run a program under hf-run. Returns its standard output and standard error."""
+        path = self.programs.get(program, program)
+        done = subprocess.run([*before, *self.command(options), path, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, errors="replace", env=dict(self.clean, **more),
+                              timeout=SECONDS, check=False)
+        if status is not None and done.returncode != status:
+            raise Failed("status %d, expected %d\n%s%s" % (done.returncode, status, done.stdout[-2000:],
+                                                           done.stderr[-2000:]))
+        return done.stdout, done.stderr
+
+    def file(self, name):
+        return os.path.join(self.work, name)
+
+
+def find(text, pattern, what="the output"):
+    found = re.search(pattern, text, re.MULTILINE)
+    if not found:
+        raise Failed("%s has no /%s/:\n%s" % (what, pattern, text[-3000:]))
+    return found
+
+
+def expect(good, why):
+    if not good:
+        raise Failed(why)
+
+
+# ---- conform
+
+def conform(runner, options, before):
+    output, errors = runner.run(options, "conform", before=before)
+    expect(output == "0 failures\n", output + errors[-2000:])
+    if options == ["--validate"]:
+        expect("holdfast" not in errors, "validation reports a program without faults:\n" + errors[-3000:])
+
+
+def all_conform(checks, runner):
+    modes = [("glibc", None), ("ours", []), ("profile", ["--profile"]), ("validate", ["--validate"])]
+    pins = [("", ())]
+    if not runner.emulator and shutil.which("taskset"):
+        one = str(min(os.sched_getaffinity(0)))
+        pins.append((".one_processor", ("taskset", "-c", one)))
+    elif not runner.emulator:
+        checks.skip("conform.one_processor", "taskset is missing")
+    for pin, before in pins:
+        for name, options in modes:
+            checks.attempt("conform.%s%s" % (name, pin), conform, runner, options, before)
+
+
+# ---- profile
+
+def mutexes(runner, name):
+    return json.loads(read(runner.file(name)))
+
+
+def exact(runner):
+    """Four threads take `known` 1000 times each, and `made` as often; two more take `known` once."""
+    path = runner.file("exact")
+    runner.run(["--profile=" + path], "counts", "exit", status=7)
+    profile = mutexes(runner, "exact.json")
+    rows = profile["mutexes"]
+    known = [row for row in rows if "known" in row["object"]]
+    made = [row for row in rows if row["objects"] == 3]
+    recursive = [row for row in rows if row["taken"] == 1]
+    expect(known and known[0]["taken"] == 4002, "known: %s" % known)
+    expect(made and made[0]["taken"] == 4000, "made: %s" % made)
+    expect(recursive, "the recursive one: %s" % rows)
+    expect(known[0]["contended"] >= 1 and known[0]["wait_longest_ns"] >= 1000000, "waits: %s" % known)
+    expect(known[0]["held_longest_ns"] >= 19000000, "held: %s" % known)
+    expect(known[0]["owner_changes"] >= 5, "owners: %s" % known)
+    expect(rows[0] is known[0], "the first row is not the one that was waited for longest")
+    expect(any("wait_once" in frame for site in known[0]["waited_at"] for frame in site["stack"]),
+           "no stack has wait_once: %s" % known[0]["waited_at"])
+    expect("main" in str(made[0]["stack"]), "made by: %s" % made[0]["stack"])
+    conds = profile["condition_variables"]
+    expect(conds and conds[0]["signals"] == 40 and conds[0]["unheard"] == 40, "signals: %s" % conds)
+    text = read(path)
+    find(text, r"threads waited for mutexes for [\d.]+ % of their time")
+    find(text, r"waited \d+\.\d+ ms, \d+ times, at wait_once < work_in_threads < main \(.*counts\+0x")
+    trace = mutexes(runner, "exact.trace.json")["traceEvents"]
+    waits = [event for event in trace if event.get("name") == "wait for known"]
+    expect(waits and waits[0]["dur"] >= 1000 and {"ts", "tid", "pid"} <= set(waits[0]), "trace: %s" % trace[:5])
+
+
+def ends(runner, how, status):
+    path = runner.file("ends_" + how)
+    for name in (path, path + ".json"):
+        if os.path.exists(name):
+            os.remove(name)
+    runner.run(["--profile=" + path, "--profile-signal=USR2"], "counts", how, status=status)
+    find(read(path), r"^holdfast: profile of process", "the profile")
+    expect(mutexes(runner, "ends_%s.json" % how)["mutexes"][0]["taken"] == 4002, "another count after " + how)
+
+
+def child(runner):
+    """The child of a fork has a profile of its own, which begins with nothing."""
+    for name in os.listdir(runner.work):
+        if name.startswith("fork"):
+            os.remove(runner.file(name))
+    runner.run(["--profile=" + runner.file("fork")], "counts", "fork", status=7)
+    names = [name for name in os.listdir(runner.work) if re.fullmatch(r"fork\.\d+\.json", name)]
+    expect(len(names) == 1, "the child's profiles: %s" % names)
+    for name in ("fork.json", names[0]):
+        taken = [row["taken"] for row in mutexes(runner, name)["mutexes"] if "known" in row["object"]]
+        expect(taken == [4002], "%s: known was taken %s times" % (name, taken))
+
+
+def on_standard_error(runner):
+    _, errors = runner.run(["--profile"], "shop")
+    lines = errors.splitlines()
+    expect(0 < len(lines) < 60, "%d lines are more than a screen" % len(lines))
+    expect(all(line.startswith("holdfast:") for line in lines), "a line without a prefix:\n" + errors)
+
+
+def vfork(runner):
+    """The child of a vfork must not print its parent's profile, nor end it."""
+    _, errors = runner.run(["--profile"], "counts", "vfork", status=7)
+    expect(errors.count("profile of process") == 1, errors)
+
+
+def all_profile(checks, runner):
+    checks.attempt("profile.exact", exact, runner)
+    checks.attempt("profile.exit", ends, runner, "exit", 7)
+    checks.attempt("profile._exit", ends, runner, "_exit", 7)
+    if runner.emulator:
+        return
+    checks.attempt("profile.SIGTERM", ends, runner, "kill", -signal.SIGTERM)
+    checks.attempt("profile.request", ends, runner, "request", -signal.SIGKILL)
+    checks.attempt("profile.fork", child, runner)
+    checks.attempt("profile.vfork", vfork, runner)
+    checks.attempt("profile.screen", on_standard_error, runner)
+
+
+# ---- validate
+
+FAULTS = {  # the fault, and what is reported
+    "nothing": [], "reuse": [],
+    "order": ["order inverted"], "recursion": ["recursion"], "twice": ["order inverted", "recursion"],
+    "owner": ["unlock by a thread that does not hold it"], "end": ["held by a thread that ends"],
+    "many": ["order inverted"],
+}
+
+
+def fault(runner, what, expected):
+    output, errors = runner.run(["--validate"], "faults", what)
+    found = re.findall(r"^holdfast: (lock: .*)", errors, re.MULTILINE)
+    expect(output == "done\n", "the program did not go on")
+    expect(len(found) == len(expected) and all(text in line for text, line in zip(expected, found)),
+           "expected %s, found:\n%s" % (expected, errors))
+    if what == "order":
+        find(errors, r"locking .*made at wrapped_init\+.*\n.*by make_one\+")
+        find(errors, r"while holding .*made at wrapped_init\+.*\n.*by make_two\+")
+        find(errors, r"the other order was taken at take_both\+")
+    expect("too many pairs" not in errors, errors)
+
+
+def status_of_faults(runner):
+    _, errors = runner.run(["--validate=fail"], "faults", "order", status=99)
+    find(errors, r"^holdfast: 1 reports")
+    runner.run(["--validate=fail"], "faults", "nothing")
+
+
+def all_validate(checks, runner):
+    for what, expected in FAULTS.items():
+        checks.attempt("validate." + what, fault, runner, what, expected)
+    checks.attempt("validate.fail", status_of_faults, runner)
+
+
+# ---- children
+
+def exec_inherits(runner):
+    output, _ = runner.run([], "/bin/sh", "-c", "cat /proc/self/maps; exit 5", status=5)
+    find(output, re.escape(os.path.basename(runner.options.library)), "the maps of a child")
+
+
+def make_inherits(runner):
+    if not shutil.which("make"):
+        raise Skip("make is missing")
+    path = write(runner.file("Makefile"), "all: a b c d\na b c d:\n\t@%s order\n" % runner.programs["faults"])
+    output, errors = runner.run(["--validate", "--"], "make", "-s", "-j4", "-f", path)
+    expect(output.count("done") == 4 and errors.count("order inverted") == 4, output + errors)
+
+
+def keeps_preloads(runner):
+    output, _ = runner.run([], "/bin/sh", "-c", "echo $LD_PRELOAD", LD_PRELOAD="libm.so.6")
+    expect(output.strip() == os.path.realpath(runner.options.library) + ":libm.so.6", output)
+
+
+# ---- refusals
+
+def refused(runner, path, why, status=125, **more):
+    _, errors = runner.run([], path, status=status, **more)
+    find(errors, why, "the refusal")
+
+
+def patched(runner, name, old, new):
+    """A copy of the program, with some bytes replaced."""
+    with open(runner.programs["counts"], "rb") as file:
+        image = file.read()
+    if len(old) != len(new) or old not in image:
+        raise Skip("this program does not have %r" % old)
+    path = runner.file(name)
+    with open(path, "wb") as file:
+        file.write(image.replace(old, new, 1))
+    os.chmod(path, 0o755)
+    return path
+
+
+def interpreter(path):
+    with open(path, "rb") as file:
+        return re.search(rb"/lib[^\0]*/ld-linux[^\0]*\0", file.read()).group()
+
+
+def refuse_musl(runner):
+    old = interpreter(runner.programs["counts"])
+    refused(runner, patched(runner, "musl", old, b"/lib/ld-musl-x.so.1".ljust(len(old), b"\0")), "uses musl")
+
+
+def refuse_other_library(runner):
+    old = interpreter(runner.programs["counts"])
+    refused(runner, patched(runner, "other", old, b"/lib/ld-other.so.1".ljust(len(old), b"\0")),
+            "another C library than glibc")
+
+
+def refuse_go(runner):
+    refused(runner, patched(runner, "go", b"\x14\0\0\0\x03\0\0\0GNU\0", b"\x14\0\0\0\x04\0\0\0Go\0\0"), "written in Go")
+
+
+def refuse_machine(runner):
+    with open(runner.programs["counts"], "rb") as file:
+        header = file.read(20)
+    refused(runner, patched(runner, "machine", header, header[:18] + b"\xf3\0"), "is a program for RISC-V")
+
+
+def refuse_static(runner):
+    path = runner.file("static")
+    built = subprocess.run([runner.options.cc, "-static", "-x", "c", "-", "-o", path], input="int main(void){return 0;}",
+                           text=True, capture_output=True, check=False)
+    if built.returncode:
+        raise Skip("no static C library")
+    refused(runner, path, "statically linked")
+    script = write(runner.file("script"), "#!%s\n" % path)
+    os.chmod(script, 0o755)
+    refused(runner, script, "statically linked")
+
+
+def refuse_sanitizer(runner):
+    """A program that needs a library called libtsan.so.2, and one that has a sanitizer's function."""
+    stub = runner.file("libtsan.so.2")
+    path = runner.file("sanitized")
+    for command, text in (([runner.options.cc, "-shared", "-Wl,-soname,libtsan.so.2", "-o", stub], "int tsan;"),
+                          ([runner.options.cc, "-o", path, stub, "-Wl,--no-as-needed"],
+                           "extern int tsan; int main(void){return tsan;}"),
+                          ([runner.options.cc, "-rdynamic", "-o", path + "2"],
+                           "int __asan_init(void){return 0;} int main(void){return 0;}")):
+        subprocess.run([*command[:1], "-x", "c", "-", "-x", "none", *command[1:]], input=text, text=True, check=True)
+    refused(runner, path, r"sanitizer \(libtsan.so.2\)")
+    refused(runner, path + "2", r"sanitizer \(__asan_init\)")
+
+
+def refuse_setuid(runner):
+    """As root: a program of another user. As another user: one of root's."""
+    if os.geteuid() == 0:
+        path = shutil.copy(runner.programs["counts"], runner.file("setuid"))
+        os.chown(path, 65534, 65534)
+        os.chmod(path, 0o4755)
+    else:
+        path = shutil.which("su") or shutil.which("passwd")
+        if not path or not os.stat(path).st_mode & 0o4000:
+            raise Skip("no setuid program")
+    refused(runner, path, "setuid")
+
+
+def refuse_layout(runner):
+    refused(runner, runner.programs["counts"], "pthread_cond_t of this C library .* compile hf-run here",
+            LD_PRELOAD=runner.options.preloads)
+
+
+def refuse_words(runner):
+    refused(runner, "/nonexistent", "No such file", status=127)
+    refused(runner, "nonexistent-program", "not found", status=127)
+    refused(runner, "/etc/passwd", "ermission denied", status=126)
+    _, errors = runner.run(["--unknown"], "counts", status=125)
+    find(errors, "Usage: hf-run")
+    output, _ = runner.run(["--help"], "counts")
+    find(output, "Usage: hf-run")
+
+
+REFUSALS = {"static": refuse_static, "musl": refuse_musl, "other_library": refuse_other_library, "go": refuse_go,
+            "machine": refuse_machine, "sanitizer": refuse_sanitizer, "setuid": refuse_setuid, "layout": refuse_layout,
+            "words": refuse_words}
+
+
+# ---- the guide
+
+def masked(text):
+    """Without what differs from run to run: numbers, the folder, the width of columns."""
+    text = re.sub(r"/\S*/(run_)?shop", "SHOP", text)
+    return [re.sub(r"\s+", " ", re.sub(r"0x[0-9a-f]+|\d+(\.\d+)?", "N", line)).strip() for line in text.splitlines()]
+
+
+def quoted(runner, options):
+    guide = read(runner.options.source_dir, "docs", "guide", "your-program.md")
+    block = find(guide, r"```console\n\$ hf-run %s ./shop\n([^`]*)```" % re.escape(options), "the guide").group(1)
+    output, errors = runner.run([options], "shop")
+    expect(masked(block) == masked(output + errors), "the guide has\n%s\nbut the program prints\n%s%s"
+           % (block, output, errors))
+
+
+def main():
+    options = arguments(__doc__, "source-dir", "work-dir", "hf-run", "library", "programs", "preloads", "cc",
+                        names="which", emulator={"default": ""})
+    checks, runner = Checks(), Runner(options)
+    os.makedirs(runner.work, exist_ok=True)
+    wanted = options.which or ["conform", "profile", "validate", "inherit", "refuse"]
+    if "conform" in wanted:
+        all_conform(checks, runner)
+    if "profile" in wanted:
+        all_profile(checks, runner)
+    if "validate" in wanted:
+        all_validate(checks, runner)
+    if runner.emulator:
+        return checks.end()
+    if "inherit" in wanted:
+        checks.attempt("inherit.exec", exec_inherits, runner)
+        checks.attempt("inherit.make", make_inherits, runner)
+        checks.attempt("inherit.preloads", keeps_preloads, runner)
+    if "refuse" in wanted:
+        for name, function in REFUSALS.items():
+            checks.attempt("refuse." + name, function, runner)
+    if "guide" in wanted:
+        for option in ("--profile", "--validate"):
+            checks.attempt("guide." + option.strip("-"), quoted, runner, option)
+    return checks.end()
+
+
+start(main)
