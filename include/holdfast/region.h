@@ -86,7 +86,10 @@
  *   SIGBUS and SIGSEGV must not be blocked.
  *   Each copy of the static library has its own regions: objects that guard the same memory must
  *   link the shared library. End a region before its memory or its thread ends: no longjmp past
- *   hf_region_end(), no cancellation.
+ *   hf_region_end(), no cancellation. If a thread ends with open regions, they are closed, and one
+ *   report is made (HF_REPORT_REGION_OPEN_AT_EXIT).
+ *   In a fork's child the regions are open that the forking thread has begun, also those of the
+ *   process, and no others: they may have been on stacks that the child uses again.
  *
  * What it costs
  *   34 ns for begin and end. A loss: about that of the mmap() calls and of the look at what is

@@ -25,7 +25,7 @@ import gdb
 BUCKETS = 1024
 LINE = 64  # bytes, HF_ARCH_CACHE_LINE of all processors
 MOST = 100000  # a list with more elements is corrupt
-KINDS = 20  # of enum hf_report_kind
+KINDS = 21  # of enum hf_report_kind
 PROFILE_ENTRIES = 4096
 
 

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -19,6 +20,7 @@
 #include "../nofault/nofault.h"
 #include "../nofault/fault.h"
 #include "../profile/probe.h"
+#include "holdfast/report.h"
 #include "mapping.h"
 #include "region_list.h"
 
@@ -45,6 +47,45 @@ static struct hf_detail_region_shard *my_shard(void)
 	return &all.shard[(mixed >> 32) % HF_DETAIL_REGION_SHARDS];
 }
 
+/* ---- a thread that ends --------------------------------------------------------------------- */
+
+static pthread_key_t region_key;
+static bool has_region_key;
+/* Rounds of this thread's key destructors; 0 = the key is not set. */
+static __thread int region_rounds __attribute__((tls_model("initial-exec")));
+
+/*
+ * Other destructors may still end the thread's regions. So this function asks to be called again,
+ * until the last round but one, as that of validation does. The regions may have been in stack
+ * frames that are gone: none of them is read.
+ */
+static void region_end_of_thread(void *value)
+{
+	uint64_t newest = hf_atomic64_load_relaxed(&self.top);
+
+	(void)value;
+	if (newest && ++region_rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
+		(void)pthread_setspecific(region_key, &self);
+		return;
+	}
+	region_rounds = 0;
+	if (newest) {
+		hf_detail_regions_drop(&all, &self, my_shard());
+		hf_report_at(HF_REPORT_REGION_OPEN_AT_EXIT, (void *)(uintptr_t)newest, NULL);
+	}
+}
+
+static void open_own(hf_region_t *r)
+{
+	if (region_rounds == 0 && has_region_key) {
+		region_rounds = 1;
+		(void)pthread_setspecific(region_key, &self);
+	}
+	hf_detail_regions_add(&all, &self, my_shard(), r);
+}
+
+/* ---- a fault ------------------------------------------------------------------------------ */
+
 static uintptr_t down(uintptr_t address, uintptr_t size)
 {
 	return address & ~(size - 1);
@@ -54,8 +95,6 @@ static uintptr_t up(uintptr_t address, uintptr_t size)
 {
 	return (address + size - 1) & ~(size - 1);
 }
-
-/* ---- a fault ------------------------------------------------------------------------------ */
 
 static bool has_page_of(const hf_region_t *r, uintptr_t address)
 {
@@ -449,7 +488,7 @@ int hf_region_begin(hf_region_t *region, const void *base, size_t len)
 	int error = prepare(region, base, len);
 
 	if (!error)
-		hf_detail_regions_add(&all, &self, my_shard(), region);
+		open_own(region);
 	return error;
 }
 
@@ -473,7 +512,7 @@ int hf_region_begin_file(hf_region_t *region, const void *base, size_t len, int 
 	region->prot = prot;
 	region->flags = flags;
 	region->offset = offset;
-	hf_detail_regions_add(&all, &self, my_shard(), region);
+	open_own(region);
 	return 0;
 }
 
@@ -483,7 +522,7 @@ int hf_region_begin_process(hf_region_t *region, const void *base, size_t len)
 
 	if (error)
 		return error;
-	region->of_process = 1;
+	region->of_process = (uint64_t)(uintptr_t)&self;
 	hf_mutex_lock(&all.lock);
 	hf_detail_regions_add(&all, &all.process, NULL, region);
 	hf_mutex_unlock(&all.lock);
@@ -701,7 +740,7 @@ int hf_region_call(const void *base, size_t len, void (*function)(void *), void 
 		return error;
 	region.jump = &where;
 	if (sigsetjmp(where, 0) == 0) {
-		hf_detail_regions_add(&all, &self, my_shard(), &region);
+		open_own(&region);
 		function(arg);
 	}
 	return hf_region_end(&region, fault) < len ? -HF_EFAULT : 0;
@@ -716,7 +755,24 @@ static void count_loss(struct hf_detail_regions *regions, hf_region_t *r, void *
 		(void)hf_atomic32_fetch_add_relaxed(&regions->losses, 1);
 }
 
-/* Only this thread exists in the child; the memory of the others' regions may be reused. */
+/*
+ * Only this thread exists in the child; the memory of the others' regions may be reused, which is
+ * on their stacks perhaps.
+ */
+static void drop_of_others(void)
+{
+	hf_atomic64_t *at = &all.process.top;
+
+	while (hf_atomic64_load_relaxed(at)) {
+		hf_region_t *r = hf_detail_region_of(hf_atomic64_load_relaxed(at));
+
+		if (r->of_process == (uint64_t)(uintptr_t)&self)
+			at = &r->below;
+		else
+			hf_atomic64_store_relaxed(at, hf_atomic64_load_relaxed(&r->below));
+	}
+}
+
 static void region_in_child(void)
 {
 	struct hf_detail_region_shard *mine = my_shard();
@@ -732,6 +788,7 @@ static void region_in_child(void)
 	hf_atomic32_store_relaxed(&all.grace.inside[0], 0);
 	hf_atomic32_store_relaxed(&all.grace.inside[1], 0);
 	hf_atomic32_store_relaxed(&all.losses, 0);
+	drop_of_others();
 	hf_detail_regions_each(&all, count_loss, NULL);
 }
 
@@ -755,4 +812,12 @@ __attribute__((constructor(101))) static void start_region(void)
 	all.page = (uint64_t)getpagesize();
 	hf_atomic64_store_seq_cst(&hf_detail_fault_hook, (uint64_t)(uintptr_t)handle_region);
 	(void)pthread_atfork(NULL, NULL, region_in_child);
+	has_region_key = pthread_key_create(&region_key, region_end_of_thread) == 0;
+}
+
+__attribute__((destructor(101))) static void end_region(void)
+{
+	if (has_region_key)
+		(void)pthread_key_delete(region_key);
+	has_region_key = false;
 }

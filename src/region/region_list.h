@@ -38,8 +38,9 @@
  *       no reader is inside.
  *   R2  `losses` counts the open regions with a loss. It is incremented before the region is
  *       marked.
- *   R3  A list that a misuse has made a circle (a region that was begun in two threads) is followed
- *       for HF_DETAIL_REGION_MOST steps and no more: a signal handler must return.
+ *   R3  A list that a misuse has made a circle (a region that was begun in two threads; a thread that
+ *       ended with an open region, whose memory another has got) is followed for
+ *       HF_DETAIL_REGION_MOST steps and no more: a signal handler must return.
  *   R4  `zeros` of a region that was open at a loss are its pages that may be zeros since. They are
  *       noted before they are replaced. A region that begins later has none, even if it inherits.
  *   R5  A thread that maps the file again then removes pages from `zeros`: only those noted before
@@ -55,7 +56,7 @@
 #define HF_DETAIL_REGION_SHARDS 16
 #endif
 
-/* R3: the most regions of a thread that are searched. */
+/* R3: the most regions of a thread, and threads of a shard, that are searched. */
 #define HF_DETAIL_REGION_MOST 65536u
 
 /* The model substitutes a simpler lock, and checks which regions are read. */
@@ -259,7 +260,7 @@ static inline void hf_detail_regions_each(struct hf_detail_regions *all,
 		const struct hf_detail_region_thread *t =
 			hf_detail_region_thread_of(hf_atomic64_load_seq_cst(&all->shard[i].top));
 
-		while (t) {
+		for (unsigned int n = 0; t && n < HF_DETAIL_REGION_MOST; n++) { /* R3 */
 			hf_detail_regions_each_of(all, t, visit, data);
 			t = hf_detail_region_thread_of(hf_atomic64_load_seq_cst(&t->next));
 		}
@@ -378,11 +379,12 @@ static inline void hf_detail_regions_remove_thread(struct hf_detail_region_threa
 		/* Load it again: a failed compare-and-swap does not acquire the element. */
 		t = hf_detail_region_thread_of(hf_atomic64_load_seq_cst(&shard->top));
 		top = hf_atomic64_load_seq_cst(&t->next);
-		while (top != me) {
+		for (unsigned int n = 0; top && top != me && n < HF_DETAIL_REGION_MOST; n++) {
 			t = hf_detail_region_thread_of(top);
 			top = hf_atomic64_load_seq_cst(&t->next);
 		}
-		hf_atomic64_store_seq_cst(&t->next, next);
+		if (top == me)
+			hf_atomic64_store_seq_cst(&t->next, next);
 	}
 	HF_DETAIL_REGION_UNLOCK(&shard->lock);
 }
@@ -416,6 +418,16 @@ static inline bool hf_detail_regions_remove(struct hf_detail_region_thread *thre
 	if (shard && !above && !below)
 		hf_detail_regions_remove_thread(thread, shard);
 	return true;
+}
+
+/* Empties the list of a thread that ends, without a look at its regions. */
+static inline void hf_detail_regions_drop(struct hf_detail_regions *all,
+					  struct hf_detail_region_thread *thread,
+					  struct hf_detail_region_shard *shard)
+{
+	hf_atomic64_store_seq_cst(&thread->top, 0);
+	hf_detail_regions_remove_thread(thread, shard);
+	hf_detail_regions_wait(all);
 }
 
 #endif

@@ -10,6 +10,7 @@
 #include <memory>
 #include <sstream>
 
+#include <climits>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -939,6 +940,120 @@ TEST_F(Region, AChildKeepsItsThreadsRegions)
 	EXPECT_EQ(hf_region_end(&own, nullptr), 2 * page);
 	EXPECT_EQ(hf_region_end(&of_all, nullptr), 2 * page);
 	other.run([&] { EXPECT_EQ(hf_region_end(&others, nullptr), map.size); });
+}
+
+// The other's object may be on its stack, which is given to a new thread of the child.
+TEST_F(Region, AChildHasNoProcessRegionsThatOtherThreadsHaveBegun)
+{
+	Map map(4), more(4);
+	hf_region_t own, others[2];
+	Other other;
+
+	ASSERT_EQ(map.begin_process(&own, 0, 2 * page), 0);
+	for (hf_region_t &one : others)
+		other.run([&] { EXPECT_EQ(map.begin_process(&one, 2 * page, 2 * page), 0); });
+	EXPECT_EQ(in_child([&] {
+			  memset(static_cast<void *>(others), 0x41, sizeof(others));
+			  MUST(more.begin(&r) == 0);
+			  more.cut(page);
+			  touch(more.at + page);
+			  MUST(hf_region_end(&r, nullptr) == page);
+			  MUST(hf_region_end(&others[0], &fault) == 0 && fault.error == -EINVAL);
+			  map.cut(0);
+			  touch(map.at);
+			  MUST(hf_region_end(&own, nullptr) == 0);
+		  }),
+		  0);
+	for (hf_region_t &one : others)
+		EXPECT_EQ(hf_region_end(&one, nullptr), 2 * page);
+	EXPECT_EQ(hf_region_end(&own, nullptr), 2 * page);
+}
+
+/* ---- threads that end ------------------------------------------------------------------------ */
+
+TEST_F(Region, ARegionThatIsOpenAtItsThreadsEndIsClosedAndReported)
+{
+	Map map(4);
+	unit::reports report;
+	static hf_region_t first, second;
+
+	std::thread([&] {
+		EXPECT_EQ(map.begin(&first), 0);
+		EXPECT_EQ(hf_region_end(&first, nullptr), map.size);
+	}).join();
+	EXPECT_EQ(report.total(), 0u);
+	std::thread([&] {
+		EXPECT_EQ(map.begin(&first), 0);
+		EXPECT_EQ(map.begin(&second), 0);
+	}).join();
+	EXPECT_TRUE(report.one(HF_REPORT_REGION_OPEN_AT_EXIT, &second));
+	/* They are not looked at any more. The next thread may get the memory of the one that ended. */
+	memset(static_cast<void *>(&first), 0x41, sizeof(first));
+	memset(static_cast<void *>(&second), 0x41, sizeof(second));
+	std::thread([&] {
+		EXPECT_EQ(map.begin(&r), 0);
+		map.cut(page);
+		touch(map.at + page);
+		EXPECT_EQ(hf_region_end(&r, nullptr), page);
+	}).join();
+	EXPECT_EQ(report.total(), 0u);
+}
+
+/* A key whose destructor counts its rounds up to the last one, and calls a function in one. */
+class AtRound {
+public:
+	AtRound(int round, std::function<void()> f) : round_(round), f_(std::move(f))
+	{
+		MUST(pthread_key_create(&key_,
+					[](void *at) { static_cast<AtRound *>(at)->next(); }) == 0);
+	}
+	~AtRound() { pthread_key_delete(key_); }
+	AtRound(const AtRound &) = delete;
+	AtRound &operator=(const AtRound &) = delete;
+	void arm() { MUST(pthread_setspecific(key_, this) == 0); }
+
+private:
+	pthread_key_t key_;
+	int round_, rounds_ = 0;
+	std::function<void()> f_;
+
+	void next()
+	{
+		if (++rounds_ < round_)
+			arm();
+		else
+			f_();
+	}
+};
+
+TEST_F(Region, ADestructorOfTheThreadMayEndARegion)
+{
+	Map map(4);
+	unit::reports report;
+	AtRound second(2, [&] { EXPECT_EQ(hf_region_end(&r, nullptr), map.size); });
+
+	std::thread([&] {
+		EXPECT_EQ(map.begin(&r), 0);
+		second.arm();
+	}).join();
+	EXPECT_EQ(report.total(), 0u);
+}
+
+// One that begins where nothing runs afterwards: the next thread with its memory makes a circle.
+TEST_IN_CHILD(Region, AListOfThreadsThatHasBecomeACircleIsFollowedToNoEnd, 0)
+{
+	Map map(4);
+	AtRound last(PTHREAD_DESTRUCTOR_ITERATIONS, [&] { MUST(map.begin(&r, 0, page) == 0); });
+	hf_region_t own;
+
+	alarm(20);
+	std::thread([&] { last.arm(); }).join();
+	std::thread([&] {
+		MUST(map.begin(&own) == 0);
+		map.cut(page);
+		touch(map.at + page);
+		MUST(hf_region_end(&own, nullptr) == page);
+	}).join();
 }
 
 /* ---- non-local exit from a function ---------------------------------------------------------- */

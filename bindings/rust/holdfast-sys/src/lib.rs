@@ -301,6 +301,7 @@ constants! {
     HF_REPORT_LOCK_ORDER: hf_report_kind = 17;
     HF_REPORT_SATURATED: hf_report_kind = 18;
     HF_REPORT_LOCK_HELD_AT_EXIT: hf_report_kind = 19;
+    HF_REPORT_REGION_OPEN_AT_EXIT: hf_report_kind = 20;
     HF_REPORT_MODE_WARN: hf_report_mode = 0;
     HF_REPORT_MODE_ABORT: hf_report_mode = 1;
     HF_REPORT_MODE_COUNT: hf_report_mode = 2;
