@@ -91,6 +91,7 @@ struct File {
 	Run run;
 	std::vector<Row> rows;
 	std::map<std::string, double> spread; /* by key_of() */
+	std::string busy;                     /* why its results decide nothing, or "" */
 };
 
 std::string key_of(const Row &row)
@@ -124,6 +125,8 @@ File load(const std::string &name)
 		file.run.settings.rounds = settings.at("rounds");
 		file.run.settings.seed = settings.at("seed");
 		file.run.ns_per_tick = number_of(settings, "ns_per_tick");
+		if (file.whole.contains("quality"))
+			file.busy = file.whole.at("quality").value("words", "");
 		for (const json &object : file.whole.at("rows")) {
 			file.rows.push_back(row_of(object));
 			file.spread[key_of(file.rows.back())] = number_of(object, "spread");
@@ -292,6 +295,8 @@ std::string merge(const std::vector<std::string> &names)
 	for (const File &file : files) {
 		const json machine = file.whole.at("machine");
 
+		if (!file.busy.empty())
+			fail(file.name + ": " + file.busy);
 		for (const char *key :
 		     { "cpu", "cpus", "microcode", "kernel", "compiler", "commit", "governor" }) {
 			if (machine_text(machine, key) != machine_text(first, key)) {

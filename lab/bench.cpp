@@ -3,16 +3,16 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <ctime>
-#include <fnmatch.h>
-#include <memory>
 #include <pthread.h>
-#include <random>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <system_error>
 #include <thread>
 #include <unistd.h>
@@ -119,7 +119,7 @@ Sample sample_of(const Window &window, bool checked)
 	sample.ns_per_op = window.wall_ns / static_cast<double>(window.total());
 	sample.fairness = window.fairness();
 	sample.checked = checked;
-	sample.disturbed = window.disturbed;
+	sample.disturbed = sample.robbed = window.disturbed;
 	sample.starved = window.total() == 0;
 	return sample;
 }
@@ -155,8 +155,10 @@ void *work(void *argument)
 	cpu_set_t set;
 
 	CPU_ZERO(&set);
-	CPU_SET(w->cpu, &set);
-	(void)pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+	if (w->cpu >= 0) {
+		CPU_SET(w->cpu, &set);
+		(void)pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+	}
 	w->ready->fetch_add(1);
 	/* With more threads than processors this must yield, or the last thread never starts. */
 	while (!w->go->load(std::memory_order_acquire))
@@ -190,7 +192,7 @@ Window run_window(int threads, int window_ms, loop_t loop, const std::vector<voi
 		Worker &w = workers[static_cast<size_t>(i)];
 
 		w.index = i;
-		w.cpu = where[static_cast<size_t>(i) % where.size()];
+		w.cpu = where.empty() ? -1 : where[static_cast<size_t>(i) % where.size()];
 		w.loop = loop;
 		w.state = states[static_cast<size_t>(i) % states.size()];
 		w.ready = &ready;
@@ -221,10 +223,49 @@ Window run_window(int threads, int window_ms, loop_t loop, const std::vector<voi
 		result.ops.push_back(w.ops);
 		first = first == 0 ? w.start_ns : std::min(first, w.start_ns);
 		last = std::max(last, w.end_ns);
-		result.disturbed |= threads <= cpus() && w.disturbed;
+		result.disturbed |= threads <= static_cast<int>(where.size()) && w.disturbed;
 	}
 	result.wall_ns = last - first;
 	return result;
+}
+
+std::vector<int> World::where() const
+{
+	return one    ? std::vector<int>{ allowed_cpus().front() }
+	       : free ? std::vector<int>{}
+		      : allowed_cpus();
+}
+
+BusyProcesses::BusyProcesses(bool wanted)
+{
+	pid_t parent = getpid();
+
+	for (int i = 0; wanted && i < cpus(); i++) {
+		pid_t child = fork();
+
+		if (child == 0) {
+			/* It ends with this process, however that ends. */
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			signal(SIGINT, SIG_IGN);
+			while (getppid() == parent) {
+				for (volatile int n = 0; n < 1 << 20; n = n + 1)
+					;
+			}
+			_exit(0);
+		}
+		if (child < 0)
+			throw std::system_error(errno, std::generic_category(),
+						"can't start a busy process");
+		children_.push_back(child);
+	}
+}
+
+BusyProcesses::~BusyProcesses()
+{
+	for (pid_t child : children_) {
+		kill(child, SIGKILL);
+		waitpid(child, nullptr, 0);
+	}
 }
 
 /* ---- the transfer time of a cache line ------------------------------------------------------- */
@@ -265,15 +306,9 @@ double transfer_ns()
 	return window.total() ? window.wall_ns / static_cast<double>(window.total()) : 0;
 }
 
-/* True if these two transfer times differ by noise only. */
-static bool same_transfer(double a, double b)
-{
-	return std::max(a, b) < 1.5 * std::min(a, b);
-}
-
 /* ---- rows ---------------------------------------------------------------------------------- */
 
-static double quantile(std::vector<double> values, double q)
+double quantile(std::vector<double> values, double q)
 {
 	if (values.empty())
 		return NAN;
@@ -377,290 +412,45 @@ bool Row::starved() const
 			   [](const Sample &s) { return s.starved; });
 }
 
-/* ---- measuring ------------------------------------------------------------------------------ */
-
-Progress::Progress(double all_ms)
-	: all_ms_(all_ms), start_ns_(now_ns()), shown_ns_(start_ns_),
-	  terminal_(isatty(STDERR_FILENO))
+bool Row::robbed() const
 {
+	auto n = std::count_if(samples.begin(), samples.end(),
+			       [](const Sample &s) { return s.robbed; });
+
+	return n > 0 && 2 * static_cast<size_t>(n) >= samples.size();
 }
 
-Progress::~Progress()
+std::vector<Level> levels_of(std::vector<double> times)
 {
-	if (terminal_)
-		fprintf(stderr, "\r\033[K");
-}
+	const size_t n = times.size(), fewest = (n + 4) / 5;
 
-void Progress::begin(const Plan &plan, const Row &row)
-{
-	constexpr double EVERY_NS = 3e9;
-	double now = now_ns(), share = done_ms_ / all_ms_;
+	std::sort(times.begin(), times.end());
+	for (size_t i = fewest; n >= 5 && i + fewest <= n; i++) {
+		double low = times[i - 1], high = times[i], gap = high - low;
 
-	if (!terminal_ && now - shown_ns_ < EVERY_NS)
-		return;
-	shown_ns_ = now;
-	/* Extrapolated from the runs so far, or at the beginning the planned time. */
-	double left_ns = share > 0.05 ? (now - start_ns_) * (1 / share - 1)
-				      : (all_ms_ - done_ms_) * 1e6;
-	std::string left = std::to_string(static_cast<int>(left_ns / 1e9)) + " s left";
+		/* The ends of a level may be outliers: its range is that of its inner three quarters. */
+		auto range = [&](size_t from, size_t to) {
+			size_t cut = (to - from) / 8;
 
-	fprintf(stderr,
-		terminal_ ? "\r\033[K%s: %3.0f %% done, %s  %s, %s"
-			  : "%s: %3.0f %% done, %s; %s, %s\n",
-		plan.table->name, share * 100, left.c_str(), row.variant.c_str(),
-		row.case_name.c_str());
-	fflush(stderr);
-}
-
-static std::vector<Sample> run_cell(const Cell &cell)
-{
-	double before = cell.contended() ? transfer_ns() : 0;
-	std::vector<Sample> samples = cell.run(cell.window_ms);
-	double after = cell.contended() ? transfer_ns() : 0;
-
-	for (Sample &sample : samples) {
-		sample.transfer_ns = after;
-		sample.disturbed |= cell.contended() && !same_transfer(before, after);
-	}
-	return samples;
-}
-
-static bool needs_repeat(const std::vector<Sample> &samples)
-{
-	return samples.front().disturbed || std::any_of(samples.begin(), samples.end(),
-							[](const Sample &s) { return s.starved; });
-}
-
-/* Keeps in each row the runs whose transfer time is near the median, if at least three are. */
-static void keep_usual_transfer(std::vector<Row> *rows)
-{
-	std::vector<double> all;
-
-	for (const Row &row : *rows) {
-		for (const Sample &sample : row.samples) {
-			if (sample.transfer_ns > 0)
-				all.push_back(sample.transfer_ns);
-		}
-	}
-	if (all.empty())
-		return;
-	double usual = quantile(all, 0.5);
-
-	for (Row &row : *rows) {
-		std::vector<Sample> kept;
-
-		for (const Sample &sample : row.samples) {
-			/* A run that failed its check is always kept. */
-			if (sample.transfer_ns == 0 || !sample.checked ||
-			    same_transfer(sample.transfer_ns, usual))
-				kept.push_back(sample);
-		}
-		if (kept.size() < 3)
-			continue;
-		row.set_aside = static_cast<int>(row.samples.size() - kept.size());
-		row.samples = kept;
-	}
-}
-
-/* The time of a run: its window, and starting the threads or measuring two transfer times. */
-static double cost_ms(const Cell &cell)
-{
-	return cell.window_ms + (cell.contended() ? 3 : 1);
-}
-
-/* A second cell for each row that the table measures twice. */
-static std::vector<Cell> measured_again(const Table &table, const std::vector<Cell> &cells)
-{
-	std::vector<Cell> list;
-
-	for (const Cell &cell : cells) {
-		const Row &first = cell.rows.front();
-
-		if (*table.twice ? first.variant != table.twice : first.kind != "default")
-			continue;
-		list.push_back(cell);
-		for (Row &row : list.back().rows) {
-			row.labels["base_variant"] = row.variant;
-			row.variant += " again";
-			row.kind = "again";
-		}
-	}
-	return list;
-}
-
-Plan plan(const Table &table, const Settings &settings)
-{
-	Plan made = { &table, table.cells(settings), 0, "" };
-	std::vector<Cell> &cells = made.cells;
-
-	if (!settings.only.empty()) {
-		auto named = [&](const Cell &cell) {
-			return fnmatch(settings.only.c_str(), cell.rows.front().variant.c_str(),
-				       0) == 0;
+			return times[to - 1 - cut] - times[from + cut];
 		};
-		auto left_out = [&](const Cell &cell) {
-			return !named(cell) && cell.rows.front().variant != table.baseline;
-		};
-
-		if (std::none_of(cells.begin(), cells.end(), named))
-			cells.clear();
-		cells.erase(std::remove_if(cells.begin(), cells.end(), left_out), cells.end());
+		if (low > 0 && gap > low / 4 && gap > 3 * range(0, i) && gap > 3 * range(i, n))
+			return { { times[i / 2], static_cast<double>(i) / static_cast<double>(n) },
+				 { times[(i + n) / 2],
+				   static_cast<double>(n - i) / static_cast<double>(n) } };
 	}
-	for (Cell &cell : measured_again(table, cells))
-		cells.push_back(std::move(cell));
-	for (Cell &cell : cells) {
-		if (settings.window_ms)
-			cell.window_ms = settings.window_ms;
-		if (settings.rounds)
-			cell.rounds = settings.rounds;
-		made.ms += cell.rounds * cost_ms(cell);
+	return {};
+}
+
+std::vector<Level> Row::levels() const
+{
+	std::vector<double> times;
+
+	for (const Sample &sample : samples) {
+		if (!sample.starved && std::isfinite(sample.ns_per_op))
+			times.push_back(sample.ns_per_op);
 	}
-	return made;
-}
-
-double shorten(std::vector<Plan> *plans, double ms)
-{
-	constexpr int FEWEST = 3;
-	auto total = [&] {
-		double sum = 0;
-
-		for (Plan &one : *plans) {
-			one.ms = 0;
-			for (const Cell &cell : one.cells)
-				one.ms += cell.rounds * cost_ms(cell);
-			sum += one.ms;
-		}
-		return sum;
-	};
-	auto shorten_all = [&](int Cell::*what, int least) {
-		double share = ms / total();
-
-		for (Plan &one : *plans) {
-			for (Cell &cell : one.cells) {
-				int shorter = static_cast<int>(cell.*what * share);
-
-				if (share < 1)
-					cell.*what = std::min(cell.*what, std::max(shorter, least));
-			}
-		}
-	};
-
-	shorten_all(&Cell::rounds, FEWEST);
-	shorten_all(&Cell::window_ms, 1);
-	return total();
-}
-
-void note_gaps(std::vector<Row> *rows)
-{
-	for (Row &row : *rows) {
-		const Row *other = row.kind == "again" ? nullptr : again_of(*rows, row);
-		double ratio = times(other, &row);
-
-		row.gap = std::max(ratio, 1 / ratio) - 1;
-		if (other)
-			row.again = other->samples;
-	}
-}
-
-static volatile sig_atomic_t interrupted;
-
-void catch_interrupt()
-{
-	struct sigaction action = {};
-
-	action.sa_handler = [](int) { interrupted = 1; };
-	action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
-	sigaction(SIGINT, &action, nullptr);
-}
-
-bool was_interrupted()
-{
-	return interrupted;
-}
-
-bool Limit::over(double ns) const
-{
-	return interrupted || clock_() + ns > end_ns_;
-}
-
-/* Moves the rows with a sample out of the cells; plan->cut names the others. */
-static std::vector<Row> take_rows(Plan *plan, int runs_left_out)
-{
-	std::vector<Row> rows;
-	std::string none;
-
-	for (Cell &cell : plan->cells) {
-		for (Row &row : cell.rows) {
-			row.baseline = plan->table->baseline;
-			if (!row.samples.empty())
-				rows.push_back(std::move(row));
-			else
-				none += (none.empty() ? "" : "; ") + row.variant + ", " +
-					row.case_name + ", " + threads_name(row.threads);
-		}
-	}
-	if (runs_left_out > 0)
-		plan->cut =
-			std::string(interrupted ? "Interrupted" : "The time limit was reached") +
-			": " + plan->table->name + " lacks " + std::to_string(runs_left_out) +
-			" runs" + (none.empty() ? "." : ". Not measured: " + none + ".");
-	return rows;
-}
-
-std::vector<Row> measure(Plan *plan, const Settings &settings, const Limit &limit,
-			 Progress *progress)
-{
-	std::vector<Cell> &cells = plan->cells;
-	std::mt19937 random(settings.seed);
-	int most_rounds = 0, left_out = 0;
-
-	for (const Cell &cell : cells)
-		most_rounds = std::max(most_rounds, cell.rounds);
-	/* The cells of a case run one right after the other, so that they can be compared. */
-	std::map<std::pair<std::string, int>, std::vector<Cell *>> cases;
-	std::vector<std::vector<Cell *> *> order;
-
-	for (Cell &cell : cells)
-		cases[{ cell.rows.front().case_name, cell.rows.front().threads }].push_back(&cell);
-	for (auto &one : cases)
-		order.push_back(&one.second);
-	for (int round = 0; round < most_rounds; round++) {
-		std::vector<Cell *> turn;
-
-		std::shuffle(order.begin(), order.end(), random);
-		for (std::vector<Cell *> *one : order) {
-			std::shuffle(one->begin(), one->end(), random);
-			turn.insert(turn.end(), one->begin(), one->end());
-		}
-		for (Cell *cell : turn) {
-			if (round >= cell->rounds)
-				continue;
-			if (limit.over(cell->longest_ns)) {
-				left_out++;
-				progress->end(cost_ms(*cell));
-				continue;
-			}
-			progress->begin(*plan, cell->rows.front());
-			double start = limit.clock();
-			std::vector<Sample> samples = run_cell(*cell);
-
-			cell->longest_ns = std::max(cell->longest_ns, limit.clock() - start);
-			for (int i = 0;
-			     i < REPEATS && needs_repeat(samples) && !limit.over(cell->longest_ns);
-			     i++) {
-				samples = run_cell(*cell);
-				cell->rows.front().repeated++;
-			}
-			progress->end(cost_ms(*cell));
-			for (size_t i = 0; i < samples.size(); i++)
-				cell->rows[i].samples.push_back(samples[i]);
-		}
-	}
-	std::vector<Row> rows = take_rows(plan, left_out);
-
-	keep_usual_transfer(&rows);
-	note_gaps(&rows);
-	return rows;
+	return levels_of(std::move(times));
 }
 
 } // namespace lab

@@ -10,6 +10,9 @@
  * other and find the machine in the same state. A row is the median over the rounds; a ratio is the
  * median of the ratios within each round.
  *
+ * The first round of all tables comes first: it shows what each cell costs on this machine. From
+ * these times, and from those of all later runs, each table then gets as many rounds as fit.
+ *
  * A run is a time window: the threads start together, loop until they see the stop flag, and return
  * how many operations they did. ns_per_op is the wall time of the run divided by the operations of
  * all threads. Each run compares its count with the counter's own value; a mismatch marks the row
@@ -38,6 +41,8 @@
 #include <utility>
 #include <vector>
 
+#include <sys/types.h>
+
 namespace lab
 {
 
@@ -45,6 +50,9 @@ namespace lab
 typedef uint64_t (*loop_t)(void *state, int thread, const int *stop);
 
 constexpr int REPEATS = 3;
+
+/* The value below which the share `q` of the values is; NAN if there are none. */
+double quantile(std::vector<double> values, double q);
 
 /* The processors that this process may use, and their number. */
 const std::vector<int> &allowed_cpus();
@@ -60,9 +68,35 @@ struct Window {
 };
 
 /* Runs `loop` in `threads` threads. Thread i gets the i-th state and runs on the i-th processor of
- * `where`, modulo their numbers. */
+ * `where`, modulo their numbers; without processors in `where` threads are not pinned. */
 Window run_window(int threads, int window_ms, loop_t loop, const std::vector<void *> &states,
 		  const std::vector<int> &where = allowed_cpus());
+
+/* Where the threads of a run execute, and beside whom. */
+struct World {
+	const char *name;  /* begins the case's name; "" = each thread is pinned to a processor */
+	bool one = false;  /* all threads are pinned to one processor */
+	bool free = false; /* threads are not pinned */
+	bool busy = false; /* beside as many busy processes as there are processors */
+
+	std::vector<int> where() const;
+	/* Whether throughput depends on others, or on one processor: then CPU time is judged. */
+	bool shared() const { return one || busy; }
+};
+constexpr World ALONE = { "" };
+constexpr World WORLDS[] = { { "one processor", true },
+			     { "not pinned", false, true },
+			     { "beside busy processes", false, true, true } };
+
+/* As many busy processes as there are processors, until it is destroyed; none if not `wanted`. */
+class BusyProcesses {
+public:
+	explicit BusyProcesses(bool wanted);
+	~BusyProcesses();
+
+private:
+	std::vector<pid_t> children_;
+};
 
 /* The time in which a cache line moves from one processor to another: two threads pass a flag. */
 double transfer_ns();
@@ -85,13 +119,20 @@ uint64_t looped(void *state, int, const int *stop)
 	return done;
 }
 
+/* One of two levels between which a row's runs alternate. */
+struct Level {
+	double ns_per_op, share;
+};
+
 /* The result of one run for one row. */
 struct Sample {
 	double ns_per_op = NAN;
 	double fairness = NAN;
 	bool checked = false;   /* the count was right */
-	bool disturbed = false; /* Window::disturbed, or the transfer time changed */
-	bool starved = false;   /* no operation was done: ns_per_op is not defined */
+	bool disturbed = false; /* Window::disturbed, or the transfer time changed: repeat it */
+	bool robbed = false;    /* others had processors meanwhile, even when it was repeated */
+	int round = 0;
+	bool starved = false; /* no operation was done: ns_per_op is not defined */
 	std::map<std::string, double> more;
 	double transfer_ns =
 		0; /* of a cache line between two processors, after this run; 0 = not measured */
@@ -132,13 +173,25 @@ struct Row {
 	double fairness() const;
 	bool checked() const;
 	bool starved() const; /* true if any sample is */
+	bool robbed() const;  /* true if half of the samples or more are */
+	/* The faster level and the slower one, or nothing if there are not two. */
+	std::vector<Level> levels() const;
 };
+
+/*
+ * Two levels: at least five times, of which each level has a fifth or more, and between the levels
+ * a gap of a quarter that is three times as wide as either level's own range. A median of such a
+ * row would depend on chance.
+ */
+std::vector<Level> levels_of(std::vector<double> times);
 
 struct Settings {
 	int window_ms = 0; /* 0 = each table's default */
 	int rounds = 0;    /* 0 = each table's default */
-	int seconds = 0; /* planned for all tables; no run begins after twice that; 0 = no limit */
+	int seconds = 0;   /* for all tables; 0 = as long as they take */
+	int names = 0;     /* in the directories of `mount` and `readdir`; 0 = their default */
 	unsigned int seed = 1;
+	bool anyway = false;      /* verdicts even if others disturb */
 	std::vector<int> threads; /* empty = each table's default */
 	std::string only;         /* shell pattern on variants; empty = all */
 };
@@ -148,13 +201,17 @@ struct Cell {
 	/* Does one run in a window of so many ms; returns a sample for each row. */
 	std::function<std::vector<Sample>(int)> run;
 	int window_ms = 20;
-	int rounds = 15;
-	double longest_ns = 0; /* the longest of its runs so far, with their set-up */
+	int rounds = 15;           /* that are worth their time */
+	double setup_ms = 0;       /* a guess: the time of a run beyond its window */
+	bool pinned = true;        /* each thread to a processor of its own, if there are enough */
+	double longest_ms = 0;     /* the longest of its runs so far */
+	double spent_ms = 0;       /* the time of all its runs so far, with repetitions */
+	int done = 0, planned = 0; /* rounds so far, and rounds that it is to have */
 
 	/* True if there is more than one thread, and a processor for each. */
 	bool contended() const
 	{
-		return rows.front().threads > 1 && rows.front().threads <= cpus();
+		return pinned && rows.front().threads > 1 && rows.front().threads <= cpus();
 	}
 };
 
@@ -190,8 +247,9 @@ const Row *find(const std::vector<Row> &rows, const std::string &variant,
 bool valid(const Row *row);
 /* The time of @row divided by that of @other; NAN unless both are valid. */
 double times(const Row *row, const Row *other);
-/* "2 threads" */
+/* "2 threads"; "100 k names" */
 std::string threads_name(int threads);
+std::string names_name(int names);
 /* The numbers of threads that occur in the rows, in ascending order. */
 std::vector<int> threads_of(const std::vector<Row> &rows);
 
@@ -226,59 +284,114 @@ Cells refcount_cells, spinlock_cells, mutex_cells, cond_cells, lockref_cells, ho
 Aims refcount_aims, mutex_aims, cond_aims, lockref_aims, holder_aims, memory_aims, verbs_aims,
 	loop_aims, fault_aims, region_aims, openclose_aims, sparse_aims;
 
-/* The cells of a table that the user's options select, and their planned time. */
-struct Plan {
-	const Table *table;
-	std::vector<Cell> cells; /* empty if no variant matches --only */
-	double ms;
-	std::string cut; /* a sentence that names what the time limit or ^C left out; or "" */
-};
-Plan plan(const Table &table, const Settings &settings);
-/* Reduces the rounds of each cell, to at least 3, and then the windows, until all take about `ms`.
- * Returns the planned time, which exceeds `ms` if the minimum does. */
-double shorten(std::vector<Plan> *plans, double ms);
-
-/* Prints progress: on a terminal one line that is overwritten, else a line every few seconds. */
-class Progress {
-public:
-	explicit Progress(double all_ms);
-	~Progress();
-	void begin(const Plan &plan, const Row &row);
-	void end(double ms) { done_ms_ += ms; }
-
-private:
-	double all_ms_, done_ms_ = 0, start_ns_, shown_ns_;
-	bool terminal_;
-};
-
 /* The monotonic clock, and the processor time of this thread, in nanoseconds. */
 double now_ns();
 double thread_ns();
 
+/* ---- the schedule --------------------------------------------------------------------------- */
+
+/* The cells of a table that the user's options select. */
+struct Plan {
+	const Table *table;
+	std::vector<Cell> cells; /* empty if no variant matches --only */
+	unsigned int seed;
+	int rounds = 0;         /* that were begun */
+	bool cut_short = false; /* by the time limit or ^C */
+
+	/* Words on what the time limit or ^C left out; or "". */
+	std::string cut() const;
+};
+Plan plan(const Table &table, const Settings &settings);
+
+/* Shortens the windows until one round of all cells takes `ms` at most, by their plan. */
+void shorten(std::vector<Plan> *plans, double ms);
+
+/*
+ * The rest of a measurement, from recorded times alone: no clock. A cell that has run costs the mean
+ * of its runs; one that has not, what was planned, times the ratio of recorded to planned times of
+ * those that have.
+ */
+double left_ms(const std::vector<Plan> &plans);
+/* Sets Cell::planned of each cell so that the rest takes `ms`: the same share of the rounds of each
+ * cell, but 3 at least; if that takes too long, 2; or else 1. */
+void fit(std::vector<Plan> *plans, double ms);
+
 /* Measuring ends at a deadline, or after ^C. */
 class Limit {
 public:
-	/* `end_ns`: INFINITY = no deadline; `clock`: tests replace it. */
-	explicit Limit(double end_ns, double (*clock)() = now_ns) : end_ns_(end_ns), clock_(clock)
+	/* `ms`: what it may take; INFINITY = no limit. `clock`: in ns; tests replace it. */
+	explicit Limit(double ms, double (*clock)() = now_ns)
+		: ms_(ms), start_ns_(clock()), clock_(clock)
 	{
 	}
-	/* The limit for a table if the tables after it need `ms`. */
-	Limit before(double ms) const { return Limit(end_ns_ - ms * 1e6, clock_); }
-	/* True if less than `ns` is left, or after ^C. */
-	bool over(double ns) const;
-	double clock() const { return clock_(); }
+	double passed_ms() const { return (clock_() - start_ns_) / 1e6; }
+	double left_ms() const { return ms_ - passed_ms(); }
+	/* True if this run could end later than half of the time after its end, or after ^C. */
+	bool over(double run_ms) const;
 
 private:
-	double end_ns_;
+	double ms_, start_ns_;
 	double (*clock_)();
 };
+/* Prints progress: on a terminal one line that is overwritten, else a line every few seconds. */
+class Progress {
+public:
+	Progress(const std::vector<Plan> &plans, const Limit &limit);
+	virtual ~Progress();
+	void begin(const Plan &plan, const Cell &cell);
+	/* Called by a cell that takes long: the share of its run that is done. */
+	static void within(double share);
+
+protected:
+	/* The time since the beginning, and left_ms() of all plans with the current run. */
+	virtual void show(double now_ms, double rest_ms);
+	virtual bool due(double now_ms); /* whether it is time to show it */
+
+private:
+	const std::vector<Plan> &plans_;
+	const Limit &limit_;
+	const Plan *plan_ = nullptr;
+	const Cell *cell_ = nullptr;
+	double began_ms_ = 0, shown_ms_ = 0;
+	bool terminal_;
+};
+
 /* From now on ^C ends measuring after the current run; a second ^C kills the process. */
 void catch_interrupt();
 bool was_interrupted();
 
-/* Measures the cells, and returns the rows that have a sample; plan->cut names the others. */
-std::vector<Row> measure(Plan *plan, const Settings &settings, const Limit &limit,
-			 Progress *progress);
+/* What a table's runs gave: the rows that have a sample, with their gaps. */
+std::vector<Row> rows_of(const Plan &plan);
+/* Measures one round of each plan, then the others, plan by plan. Calls `keep` after the first round
+ * and after each plan. */
+void measure(std::vector<Plan> *plans, const Limit &limit, Progress *progress,
+	     const std::function<void()> &keep);
+
+/* ---- the machine's other users --------------------------------------------------------------- */
+
+/* Processor time since the machine started, in seconds, of the processors that we may use. */
+struct CpuTime {
+	double all = 0, busy = 0, stolen = 0; /* stolen: by the host of a virtual machine */
+	double ours = 0;                      /* this process and its children */
+};
+CpuTime cpu_time();
+/* The share of the processors' time that others had from then to now; 0 if the kernel tells
+ * nothing. */
+double others_share(const CpuTime &then, const CpuTime &now);
+constexpr double DISTURBED = 0.1; /* a round in which others had more is disturbed */
+
+/* How much of what was planned can be used. */
+struct Quality {
+	int rows = 0, missing = 0, disturbed = 0; /* missing: without a time */
+	double others_before = 0;                 /* others_share() before the first run */
+	bool interrupted = false;                 /* what is missing, the user left out */
+	bool anyway = false;                      /* Settings::anyway */
+
+	/* More than a fifth is missing or disturbed: these results decide nothing. */
+	bool bad() const { return !anyway && 5 * ((interrupted ? 0 : missing) + disturbed) > rows; }
+	std::string words() const; /* the banner */
+};
+Quality quality_of(const std::vector<Plan> &plans, const std::vector<Row> &rows);
 
 /* The figures of one table: first the largest gap, then its aims. */
 std::vector<Aim> aims_of(const Table &table, const std::vector<Row> &rows);
@@ -294,7 +407,7 @@ struct Missing {
 };
 std::vector<Missing> missing_peers();
 
-constexpr int SCHEMA = 3; /* of the JSON; raised by each change that readers must know of */
+constexpr int SCHEMA = 4; /* of the JSON; raised by each change that readers must know of */
 
 /* The head of a result file: program, machine, settings. */
 struct Run {
@@ -303,11 +416,12 @@ struct Run {
 	std::vector<Missing> missing;
 	Settings settings;
 	double ns_per_tick;
+	Quality quality = {};
 };
 
-/* The head for rows that this process measured; `cut`: Plan::cut of each table that has one. */
-Run this_run(const std::vector<Row> &rows, const Settings &settings,
-	     const std::vector<std::string> &cut = {});
+/* The head for rows that this process measured. */
+Run this_run(const std::vector<Row> &rows, const Settings &settings, const std::vector<Plan> &plans,
+	     double others_before = 0);
 
 std::string to_json(const std::vector<Row> &rows, const std::vector<Aim> &aims, const Run &run);
 void print_plain(const std::vector<Row> &rows);

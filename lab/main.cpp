@@ -12,6 +12,7 @@
 #include <map>
 #include <string>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "archive.hpp"
 #include "locks.hpp"
@@ -27,28 +28,31 @@ namespace lab
 
 const std::vector<Table> &tables()
 {
+	/* First those of the report's first screen: ^C leaves what has been measured. */
 	static const std::vector<Table> list = {
 		{ "refcount", "inc + dec_and_test and inc_not_zero + put, alone and contended",
 		  "unchecked", refcount_cells, refcount_aims },
-		{ "spinlock", "lock, increment, unlock: alone, contended, oversubscribed", "cas",
-		  spinlock_cells, nullptr },
 		{ "mutex", "lock, increment, unlock by threads that may park: up to 8 a processor",
 		  "peer:pthread_mutex", mutex_cells, mutex_aims, "hf_mutex" },
 		{ "cond", "condition variables: taking turns, a broadcast, a bounded queue",
 		  "peer:pthread_cond", cond_cells, cond_aims, "hf_cond" },
+		{ "spinlock", "lock, increment, unlock: alone, contended, oversubscribed", "cas",
+		  spinlock_cells, nullptr },
 		{ "lockref", "get + put on one hot object, and its retries", "unbounded",
 		  lockref_cells, lockref_aims },
-		{ "holder", "get + put while another thread holds the lock for 1 ms of 2",
-		  "bounded, spins", holder_cells, holder_aims },
-		{ "handoff", "ticket and mcs, contended, with different bodies of the wait loop",
-		  "ticket wait=none", handoff_cells, nullptr, "ticket wait=none" },
 		{ "clear", "clear memory that may fault, by size, beside memset", "libc",
 		  clear_cells, memory_aims },
 		{ "copy", "copy memory that may fault, by size, beside memcpy", "libc", copy_cells,
 		  memory_aims },
+		{ "region", "unmodified code that reads a mapping that may lose its pages",
+		  "own handler", region_cells, region_aims },
 		{ "verbs",
 		  "fill, move, compare, find and more of memory that may fault, beside libc",
 		  "plain", verbs_cells, verbs_aims },
+		{ "holder", "get + put while another thread holds the lock for 1 ms of 2",
+		  "bounded, spins", holder_cells, holder_aims },
+		{ "handoff", "ticket and mcs, contended, with different bodies of the wait loop",
+		  "ticket wait=none", handoff_cells, nullptr, "ticket wait=none" },
 		{ "loop",
 		  "the loops of clear and copy with fault recovery, beside the same without",
 		  "unguarded", loop_cells, loop_aims, "guarded" },
@@ -56,8 +60,6 @@ const std::vector<Table> &tables()
 		  fault_aims, "load" },
 		{ "guard", "a copy that meets no fault, beside other ways to survive one", "memcpy",
 		  guard_cells, nullptr },
-		{ "region", "unmodified code that reads a mapping that may lose its pages",
-		  "own handler", region_cells, region_aims },
 #if HF_LAB_HAVE_TMPFS
 		{ "openclose", "open, read 64 bytes, close in tmpfs, with each implementation",
 		  "default", openclose_cells, openclose_aims },
@@ -113,7 +115,7 @@ std::vector<Missing> missing_peers()
 
 static const char usage[] =
 	R"(usage: hf-lab TABLE... [--threads LIST] [--window-ms N] [--rounds N] [--only PATTERN]
-              [--seed N] [--seconds N] [--json FILE]
+              [--seed N] [--seconds N] [--names N] [--anyway] [--json FILE]
        hf-lab compare OLD NEW [--only PATTERN]
        hf-lab merge FILE... --json FILE
        hf-lab list | cpu | --version
@@ -127,10 +129,12 @@ static const char usage[] =
   --only PATTERN  only variants that match this shell pattern, such as 'queued*'; the
                   baseline is always measured
   --seed N        seed of the random order in which the variants take turns
-  --seconds N     for a first look: reduce the number of runs and then their length until
-                  all tables take about N seconds; no run begins after 2 N
-  --json FILE     also write the rows to FILE: to FILE.tmp after each table, which replaces
-                  FILE at the end or after ^C
+  --seconds N     how long it may take: as many runs as fit, by the times that the first
+                  ones took; 0 = as long as it takes. `all` alone takes 300 seconds
+  --names N       names in the directories of the tables mount and readdir
+  --anyway        judge the results even if other programs disturb them: exit status 0
+  --json FILE     also write the rows to FILE: to FILE.tmp after the first round of all tables
+                  and after each table, which replaces FILE at the end or after ^C
 
   compare         print the rows that two files (.json, .json.gz) have in common, and which
                   differences exceed the noise
@@ -138,8 +142,12 @@ static const char usage[] =
                   the median of theirs, and the aims are computed from the merged rows
 
 Exit status: 0 = done; 1 = a count was wrong, in the rows that are named; 2 = error;
+3 = other programs disturbed so many rows that the results decide nothing;
 130 = ended by ^C, with the results so far.
 )";
+
+constexpr int SECONDS_OF_ALL = 300;
+constexpr int BUSY = 3; /* the exit status if others disturbed too many rows */
 
 static std::string table_names()
 {
@@ -233,61 +241,88 @@ private:
 	}
 };
 
+/* What the machine does before anything is measured: the share of its processors that others have. */
+static double watch_others()
+{
+	CpuTime then = cpu_time();
+
+	usleep(500000);
+	double share = others_share(then, cpu_time());
+
+	if (share > DISTURBED)
+		fprintf(stderr,
+			"hf-lab: other programs, or the host, use %.0f %% of the processors: the "
+			"results will say little\n",
+			share * 100);
+	return share;
+}
+
 /* Measures the tables, prints and writes what was measured; returns the exit status. */
 static int measure_tables(const std::vector<const Table *> &chosen, const Settings &settings,
 			  const std::string &json)
 {
 	std::vector<Plan> plans;
-	double ms = 0;
+	Output output(json);
 
 	for (const Table *table : chosen) {
 		plans.push_back(plan(*table, settings));
-		ms += plans.back().ms;
+		if (plans.back().cells.empty())
+			plans.pop_back();
 	}
-	if (ms == 0)
+	if (plans.empty())
 		fail("nothing matches --only '" + settings.only + "'");
-	if (settings.seconds)
-		ms = shorten(&plans, settings.seconds * 1e3);
-	Output output(json);
+	if (settings.seconds) /* a third for the first round, two thirds for at least two more */
+		shorten(&plans, settings.seconds * 1e3 / 3.3);
+	double before = settings.anyway ? 0 : watch_others();
 	std::vector<Row> rows;
 	std::vector<Aim> aims;
-	std::vector<std::string> cut;
-
-	catch_interrupt();
-	{
-		Progress progress(ms);
-		Limit limit(settings.seconds ? now_ns() + 2e9 * settings.seconds : INFINITY);
-		double behind_ms = ms;
-
-		for (Plan &one : plans) {
-			if (one.cells.empty())
-				continue;
-			behind_ms -= one.ms;
-			std::vector<Row> more =
-				measure(&one, settings, limit.before(behind_ms), &progress);
+	Run run = {};
+	auto take = [&] {
+		rows.clear();
+		aims.clear();
+		for (const Plan &one : plans) {
+			std::vector<Row> more = rows_of(one);
 
 			if (!more.empty()) {
 				for (Aim &aim : aims_of(*one.table, more))
 					aims.push_back(std::move(aim));
 			}
 			rows.insert(rows.end(), more.begin(), more.end());
-			if (!one.cut.empty())
-				cut.push_back(one.cut);
-			output.keep(to_json(rows, aims, this_run(rows, settings, cut)));
 		}
+		run = this_run(rows, settings, plans, before);
+		if (run.quality.bad()) /* no verdicts */
+			aims.clear();
+	};
+
+	catch_interrupt();
+	{
+		Limit limit(settings.seconds ? settings.seconds * 1e3 : INFINITY);
+		Progress progress(plans, limit);
+
+		measure(&plans, limit, &progress, [&] {
+			take();
+			output.keep(to_json(rows, aims, run));
+		});
 	}
 	if (rows.empty())
 		fail("ended before anything was measured");
-	for (const std::string &words : cut)
-		fprintf(stderr, "hf-lab: %s\n", words.c_str());
-	if (json.empty() || chosen.size() == 1)
+	for (const Plan &one : plans) {
+		if (!one.cut().empty())
+			fprintf(stderr, "hf-lab: %s\n", one.cut().c_str());
+	}
+	if (run.quality.bad()) {
+		printf("%s\n\n", run.quality.words().c_str());
+		if (!isatty(STDOUT_FILENO))
+			fprintf(stderr, "hf-lab: %s\n", run.quality.words().c_str());
+	}
+	if (json.empty() || chosen.size() == 1 || !isatty(STDOUT_FILENO))
 		print_plain(rows);
 	print_aims(aims);
 	fflush(stdout);
-	output.finish(to_json(rows, aims, this_run(rows, settings, cut)));
+	output.finish(to_json(rows, aims, run));
 	int status = report_failures(rows);
 
-	return was_interrupted() ? 128 + SIGINT : status;
+	return was_interrupted() ? 128 + SIGINT : status ? status : run.quality.bad() ? BUSY : 0;
 }
 
 static int run(const std::vector<std::string> &words)
@@ -326,6 +361,7 @@ static int run(const std::vector<std::string> &words)
 #endif
 	}
 	Settings settings;
+	int seconds = -1;
 	std::string json;
 	using text = const std::string &;
 	const Options only = { { "--only", [&](text, text v) { settings.only = v; } } };
@@ -345,8 +381,9 @@ static int run(const std::vector<std::string> &words)
 		  [&](text o, text v) {
 			  settings.seed = static_cast<unsigned int>(to_integer(o, v, 0, 1 << 30));
 		  } },
-		{ "--seconds",
-		  [&](text o, text v) { settings.seconds = to_integer(o, v, 1, 1000000); } },
+		{ "--seconds", [&](text o, text v) { seconds = to_integer(o, v, 0, 1000000); } },
+		{ "--names",
+		  [&](text o, text v) { settings.names = to_integer(o, v, 1, 100000000); } },
 	};
 
 	if (command == "compare") {
@@ -371,8 +408,15 @@ static int run(const std::vector<std::string> &words)
 
 	options.insert(only.begin(), only.end());
 	options.insert(to_file.begin(), to_file.end());
-	for (const std::string &name : parse(words, options, "hf-lab --help"))
+	const std::map<std::string, bool *> switches = { { "--anyway", &settings.anyway } };
+
+	for (const std::string &name : parse(words, options, "hf-lab --help", switches)) {
 		choose(&chosen, name);
+		if (name == "all" && !settings.rounds)
+			settings.seconds = SECONDS_OF_ALL;
+	}
+	if (seconds >= 0)
+		settings.seconds = seconds;
 	if (chosen.empty())
 		fail("which table? There are: " + table_names() + ", all");
 	return measure_tables(chosen, settings, json);

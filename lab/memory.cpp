@@ -258,7 +258,7 @@ size_t lab_unguarded_copy(void *dst, const void *src, size_t len);
 
 /* ---- fault ---------------------------------------------------------------------------------- */
 
-/* The end of a mapped page; the next one is not mapped. */
+/* The end of a page that can be accessed; the next one can't. */
 char *edge()
 {
 	static char *at = [] {
@@ -266,7 +266,8 @@ char *edge()
 						   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
 
 		memset(p, 1, 65536);
-		munmap(p + 65536, 65536);
+		/* A hole would be filled by a mapping that another table makes. */
+		mprotect(p + 65536, 65536, PROT_NONE);
 		return p + 65536;
 	}();
 

@@ -80,6 +80,14 @@ std::string threads_name(int threads)
 	return std::to_string(threads) + (threads == 1 ? " thread" : " threads");
 }
 
+std::string names_name(int names)
+{
+	return (names % 1000000 == 0 ? std::to_string(names / 1000000) + " M"
+		: names % 1000 == 0  ? std::to_string(names / 1000) + " k"
+				     : std::to_string(names)) +
+	       " names";
+}
+
 std::vector<int> threads_of(const std::vector<Row> &rows)
 {
 	std::set<int> found;
@@ -205,7 +213,7 @@ static std::vector<std::string> limits(const std::vector<Row> &rows)
 	if (ns_per_tick() == 0)
 		list.push_back("No cheap timestamp on this processor: no lock and unlock columns.");
 	int repeated = 0, set_aside = 0;
-	std::string starved;
+	std::map<std::string, int> starved;
 
 	for (const Row &row : rows) {
 		repeated += row.repeated;
@@ -213,10 +221,11 @@ static std::vector<std::string> limits(const std::vector<Row> &rows)
 		if (!row.checked())
 			list.push_back("Failed its check: " + name_of(row));
 		if (row.starved())
-			starved += (starved.empty() ? "" : "; ") + name_of(row);
+			starved[row.table]++;
 	}
-	if (!starved.empty())
-		list.push_back("No operation in a window, even when repeated: " + starved);
+	for (const auto &table : starved)
+		list.push_back("No operation in a window, even when repeated: " +
+			       std::to_string(table.second) + " rows of " + table.first + ".");
 	if (repeated > 0) {
 		list.push_back("Other programs used the processors: " + std::to_string(repeated) +
 			       " runs were disturbed and repeated.");
@@ -246,13 +255,20 @@ static std::string aim_json(const Aim &aim)
 	       ", \"why\": " + quoted(measured ? "" : NOT_MEASURED) + "}";
 }
 
-Run this_run(const std::vector<Row> &rows, const Settings &settings,
-	     const std::vector<std::string> &cut)
+Run this_run(const std::vector<Row> &rows, const Settings &settings, const std::vector<Plan> &plans,
+	     double others_before)
 {
-	std::vector<std::string> all = limits(rows);
+	Run run = { HF_LAB_VERSION,  machine_json(), limits(rows),
+		    missing_peers(), settings,       ns_per_tick() };
 
-	all.insert(all.end(), cut.begin(), cut.end());
-	return { HF_LAB_VERSION, machine_json(), all, missing_peers(), settings, ns_per_tick() };
+	for (const Plan &plan : plans) {
+		if (!plan.cut().empty())
+			run.limits.push_back(plan.cut());
+	}
+	run.quality = quality_of(plans, rows);
+	run.quality.others_before = others_before;
+	run.quality.anyway = settings.anyway;
+	return run;
 }
 
 std::string to_json(const std::vector<Row> &rows, const std::vector<Aim> &aims, const Run &run)
@@ -276,7 +292,16 @@ std::string to_json(const std::vector<Row> &rows, const std::vector<Aim> &aims, 
 	out += "],\n\"settings\": {\"window_ms\": " + std::to_string(run.settings.window_ms) +
 	       ", \"rounds\": " + std::to_string(run.settings.rounds) +
 	       ", \"seed\": " + std::to_string(run.settings.seed) +
-	       ", \"ns_per_tick\": " + number(run.ns_per_tick) + "},\n\"aims\": [\n";
+	       ", \"ns_per_tick\": " + number(run.ns_per_tick) + "},\n";
+	const Quality &quality = run.quality;
+
+	if (quality.rows)
+		out += "\"quality\": {\"rows\": " + std::to_string(quality.rows) +
+		       ", \"missing\": " + std::to_string(quality.missing) +
+		       ", \"disturbed\": " + std::to_string(quality.disturbed) +
+		       ", \"others_before\": " + number(quality.others_before) +
+		       ", \"words\": " + quoted(quality.bad() ? quality.words() : "") + "},\n";
+	out += "\"aims\": [\n";
 	comma = "";
 	for (const Aim &aim : aims) {
 		out += comma + aim_json(aim);
@@ -305,6 +330,16 @@ std::string to_json(const std::vector<Row> &rows, const std::vector<Aim> &aims, 
 			out += ", " + quoted(label.first) + ": " + quoted(label.second);
 		double transfer = row.median_of([](const Sample &s) { return s.transfer_ns; });
 
+		if (row.robbed())
+			out += ", \"disturbed\": true";
+		std::string levels;
+
+		for (const Level &level : row.levels())
+			levels += (levels.empty() ? "" : ", ") +
+				  ("{\"ns_per_op\": " + number(level.ns_per_op)) +
+				  ", \"share\": " + number(level.share) + "}";
+		if (!levels.empty())
+			out += ", \"levels\": [" + levels + "]";
 		if (std::isfinite(row.gap))
 			out += ", \"gap\": " + number(row.gap);
 		if (transfer > 0)

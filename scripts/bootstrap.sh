@@ -30,8 +30,8 @@ optional=()
 case "${1-}" in
 build) ;;
 lab)
-	required+=(python3-venv)
-	optional+=("${peers[@]}" "${simulate[@]}" nlohmann-json3-dev zlib1g-dev liburcu-dev libfuse3-dev fuse3)
+	# python3-venv is for the page, which can be made later.
+	optional+=(python3-venv "${peers[@]}" "${simulate[@]}" nlohmann-json3-dev zlib1g-dev liburcu-dev libfuse3-dev fuse3)
 	;;
 test | test-all)
 	required+=(

@@ -2,13 +2,19 @@
 /*
  * rows - simulated runs, processed by hf-lab's code: cases that are rare in real measurements. For run.py.
  *
- *   hf-lab-rows [wrong | slow]      wrong: one row has a wrong count; slow: the time limit is reached
+ *   hf-lab-rows [wrong | slow | robbed]   wrong: one row has a wrong count; slow: the time limit is reached;
+ *                                         robbed: others had the processors
+ *   hf-lab-rows forecast                  a line for each of several made-up runs: when a fifth of the time
+ *                                         had passed, what the progress line said it would take, and what it took
+ *   hf-lab-rows levels                    the levels of made-up times
  */
 #include "../../lab/bench.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <memory>
+#include <string>
 
 using namespace lab;
 
@@ -20,7 +26,7 @@ std::vector<Missing> missing_peers()
 }
 } // namespace lab
 
-static bool wrong;
+static bool wrong, robbed;
 
 /* Runs `starved_from` to `starved_to`, counted from 1, have no operation. */
 static Cell made_up(const char *variant, double ns, int starved_from = 0, int starved_to = 0,
@@ -32,7 +38,7 @@ static Cell made_up(const char *variant, double ns, int starved_from = 0, int st
 	cell.rounds = 3;
 	cell.run = [=, runs = 0](int) mutable {
 		bool starved = ++runs >= starved_from && runs <= starved_to;
-		Sample sample = sample_of({ { starved ? 0u : 10u }, 10 * ns, false }, checked);
+		Sample sample = sample_of({ { starved ? 0u : 10u }, 10 * ns, robbed }, checked);
 
 		sample.more["extra"] = starved ? 0 : ns;
 		return std::vector<Sample>{ sample };
@@ -48,7 +54,7 @@ static Cell made_up_twice()
 
 	cell.run = [runs](int) {
 		return std::vector<Sample>{ sample_of(
-			{ { 10 }, (*runs)++ % 2 ? 120.0 : 100.0, false }, true) };
+			{ { 10 }, (*runs)++ % 2 ? 120.0 : 100.0, robbed }, true) };
 	};
 	return cell;
 }
@@ -91,21 +97,146 @@ static std::vector<Aim> aims(const std::vector<Row> &rows)
 	};
 }
 
+/* ---- forecasts ------------------------------------------------------------------------------- */
+
+static double clock_ns; /* the made-up clock, which only the made-up cells advance */
+
+/* One kind of cell of a made-up run. */
+struct Kind {
+	int cells, rounds;
+	double planned_ms, really_ms; /* of a run, beyond its window of 1 ms */
+};
+
+/* Really takes that long, `load` times as long from `busy_from_ms` on; says in between how far it is. */
+static Cell costly(const Kind &kind, int number, double busy_from_ms, double load)
+{
+	Cell cell;
+
+	cell.rows = { Row("made up", "cell " + std::to_string(number), "ours", "case", 1) };
+	cell.window_ms = 1;
+	cell.rounds = kind.rounds;
+	cell.setup_ms = kind.planned_ms - 2;
+	cell.run = [=](int) {
+		for (int step = 0; step < 20; step++) {
+			Progress::within(step / 20.0);
+			clock_ns += kind.really_ms / 20 * 1e6 *
+				    (clock_ns > busy_from_ms * 1e6 ? load : 1);
+		}
+		return std::vector<Sample>{ sample_of({ { 10 }, 100, false }, true) };
+	};
+	cell.planned = cell.rounds;
+	return cell;
+}
+
+/* Records each forecast. */
+class Recorder : public Progress {
+public:
+	using Progress::Progress;
+	std::vector<std::pair<double, double>> said; /* time passed, and time left */
+
+protected:
+	void show(double now_ms, double rest_ms) override { said.push_back({ now_ms, rest_ms }); }
+	bool due(double) override { return true; }
+};
+
+static void forecast(const char *name, double limit_ms, const std::vector<Kind> &kinds,
+		     double busy_from_ms = INFINITY, double load = 1)
+{
+	static const Table table = { "made up", "", "cell 0", nullptr, nullptr };
+	std::vector<Plan> plans;
+	int number = 0, fewest = 1000000;
+
+	clock_ns = 0;
+	for (const Kind &kind : kinds) {
+		plans.push_back({ &table, {}, 1 });
+		for (int i = 0; i < kind.cells; i++)
+			plans.back().cells.push_back(costly(kind, number++, busy_from_ms, load));
+	}
+	Limit limit(limit_ms, [] { return clock_ns; });
+	Recorder progress(plans, limit);
+
+	measure(&plans, limit, &progress, [] {});
+	double end = limit.passed_ms(), forecast = 0;
+
+	for (const auto &one : progress.said) {
+		forecast = one.first + one.second;
+		if (one.first >= end / 5)
+			break;
+	}
+	for (const Plan &plan : plans) {
+		for (const Cell &cell : plan.cells)
+			fewest = std::min(fewest, cell.done);
+	}
+	printf("%s: said %.0f, took %.0f, limit %.0f, least rounds %d\n", name, forecast, end,
+	       limit_ms, fewest);
+}
+
+static void forecasts()
+{
+	const std::vector<Kind> usual = { { 30, 60, 4, 4 },
+					  { 100, 3, 250, 252 },
+					  { 500, 15, 3, 3 } };
+	std::vector<Kind> slow = usual, unplanned = usual, twice = usual;
+
+	slow.push_back({ 2, 1, 10000, 60000 });
+	unplanned.push_back({ 1, 1, 20, 90000 });
+	for (Kind &kind : twice)
+		kind.really_ms *= 4;
+	forecast("as planned", INFINITY, usual);
+	forecast("as planned, limited", 60000, usual);
+	forecast("slow cells", INFINITY, slow);
+	forecast("slow cells, limited", 200000, slow);
+	forecast("an unplanned slow cell", INFINITY, unplanned);
+	forecast("an unplanned slow cell, limited", 180000, unplanned);
+	forecast("a slow machine", INFINITY, twice);
+	forecast("a slow machine, limited", 150000, twice);
+	forecast("a load that comes, limited", 150000, usual, 60000, 3);
+}
+
+static void levels()
+{
+	const std::vector<double> tests[] = {
+		{ 7.4, 17.2, 7.5, 18.9, 17.5, 7.3, 18.1, 17.8, 17.0 }, /* two levels */
+		{ 10, 10.2, 10.1, 10.4, 9.9, 10, 10.3 },               /* one */
+		{ 10, 10.1, 10.2, 10.3, 10.1, 10, 10.2, 10.1, 30 },    /* one, and an outlier */
+		{ 10, 12, 15, 19, 24, 30, 38 },                        /* a wide one */
+		{ 7, 17, 7, 17 },                                      /* too few */
+	};
+
+	for (const std::vector<double> &times : tests) {
+		printf("%zu:", times.size());
+		for (const Level &level : levels_of(times))
+			printf(" %.1f ns %.2f", level.ns_per_op, level.share);
+		printf("\n");
+	}
+}
+
 int main(int argc, char **argv)
 {
+	const std::string mode = argc > 1 ? argv[1] : "";
 	Settings settings;
 	Table table = { "made up", "", "good", cells, aims, "twice" };
 
-	wrong = argc > 1 && !strcmp(argv[1], "wrong");
-	Plan made = plan(table, settings);
-	Progress progress(made.ms);
-	/* "slow": each reading of the clock advances it by a second, and the limit is 30. */
+	wrong = mode == "wrong";
+	robbed = mode == "robbed";
+	if (mode == "forecast") {
+		forecasts();
+		return 0;
+	}
+	if (mode == "levels") {
+		levels();
+		return 0;
+	}
+	std::vector<Plan> plans = { plan(table, settings) };
+	/* "slow": each reading of the clock advances it by a second, and no run ends after 30. */
 	static double looks;
 	auto slow = [] { return 1e9 * looks++; };
-	Limit limit = argc > 1 && !strcmp(argv[1], "slow") ? Limit(30e9, slow) : Limit(INFINITY);
-	std::vector<Row> rows = measure(&made, settings, limit, &progress);
+	Limit limit = mode == "slow" ? Limit(20e3, slow) : Limit(INFINITY);
+	Progress progress(plans, limit);
 
-	fputs(to_json(rows, aims_of(table, rows), this_run(rows, settings, { made.cut })).c_str(),
-	      stdout);
+	measure(&plans, limit, &progress, [] {});
+	std::vector<Row> rows = rows_of(plans.front());
+
+	fputs(to_json(rows, aims_of(table, rows), this_run(rows, settings, plans)).c_str(), stdout);
 	return report_failures(rows);
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The command hf-lab: its output, result files and error messages. Measurements are as short as possible.
 
-usage: run.py [--slow] HF_LAB      --slow: only the tables of SLOW
+usage: run.py HF_LAB
 """
 import functools
 import gzip
@@ -22,7 +22,6 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from checks import read, write  # noqa: E402
 
 LAB = sys.argv.pop()
-ONLY_SLOW = sys.argv[1:] == ["--slow"]
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 FIELDS = {"table", "variant", "kind", "case", "threads", "ns_per_op", "spread", "baseline", "ratio",
           "fairness", "checked", "starved", "rounds"}
@@ -31,11 +30,10 @@ MACHINE_FIELDS = {"cpu", "vendor", "family", "model", "stepping", "microcode", "
                   "kernel", "architecture", "compiler", "commit", "governor", "date"}
 TABLES = ("refcount", "spinlock", "mutex", "cond", "lockref", "holder", "handoff", "clear", "copy",
           "verbs", "loop", "fault", "guard", "region")
-TMPFS = ("openclose", "sparse")  # need liburcu
-SLOW = ("readdir",)  # needs liburcu; creates a million names, three times
+TMPFS = ("openclose", "sparse", "readdir")  # need liburcu
 MOUNT = ("mount",)  # needs libfuse, and to run as root
 WITHOUT_AIMS = ("spinlock", "handoff", "guard", "readdir", "mount")
-QUICK = ["--window-ms", "1", "--rounds", "1"]
+QUICK = ["--window-ms", "1", "--rounds", "1", "--anyway"]
 LONG = 300  # seconds; each command takes a moment unless the machine is busy
 
 
@@ -68,7 +66,7 @@ def rows_of(*arguments):
 @functools.lru_cache(maxsize=None)
 def measured(table):
     """Measure a table with one and two threads, once for all tests."""
-    return rows_of(table, "--threads=1,2", *QUICK)
+    return rows_of(table, "--threads=1,2", "--names=2000", *QUICK)
 
 
 def with_figures(rows):
@@ -84,7 +82,7 @@ def here(tables):
 
 def tables():
     """The tables that this run measures."""
-    return here(SLOW) if ONLY_SLOW else [*TABLES, *here(TMPFS)]
+    return [*TABLES, *here(TMPFS)]
 
 
 def optional(peers):
@@ -139,7 +137,7 @@ class Lab(unittest.TestCase):
                 self.assertEqual(done.stderr.count("\n"), 1)
 
     def test_rows_are_complete_and_checked(self):
-        mount = [] if ONLY_SLOW else here(MOUNT)
+        mount = here(MOUNT)
         if mount and not can_mount():
             print("SKIPPED mount: needs root and /dev/fuse")
             mount = []
@@ -228,15 +226,13 @@ class Lab(unittest.TestCase):
         groups = set()
         for table in tables():
             results = measured(table)
-            self.assertEqual(results["schema"], 3)
+            self.assertEqual(results["schema"], 4)
             others = [aim for aim in results["aims"] if not aim["what"].startswith("gap of two")]
             self.assertEqual(not others, table in WITHOUT_AIMS, table)
             for aim in results["aims"]:
                 self.assertEqual(aim["table"], table)
                 self.check_aim(aim)
                 groups.add((table, aim["group"]))
-        if ONLY_SLOW:
-            return
         self.assertLessEqual({("refcount", "1 thread"), ("refcount", "2 threads"),
                               ("lockref", "2 threads"), ("holder", "2 threads"),
                               ("mutex", "1 thread"), ("mutex", "2 threads"),
@@ -352,7 +348,8 @@ class Lab(unittest.TestCase):
 
     def test_holder_has_what_waiting_costs(self):
         # A window must be longer than the time that the lock is held, 1 ms.
-        results = rows_of("holder", "--threads", "1,3", "--window-ms", "12", "--rounds", "2")
+        results = rows_of("holder", "--threads", "1,3", "--window-ms", "12", "--rounds", "2",
+                          "--anyway")
         self.assertEqual({row["threads"] for row in results["rows"]}, {2, 3})
         for row in results["rows"]:
             self.assertTrue(row["checked"], row)
@@ -461,7 +458,7 @@ class Lab(unittest.TestCase):
 
     def test_several_tables(self):
         results = rows_of("loop", "refcount", "loop", "--threads=1", "--window-ms=1", "--rounds=2",
-                          "--seed=3")
+                          "--seed=3", "--anyway")
         self.assertEqual([*dict.fromkeys(row["table"] for row in results["rows"])],
                          ["loop", "refcount"])
         self.assertEqual({row["rounds"] for row in results["rows"]}, {2})
@@ -475,9 +472,9 @@ class Lab(unittest.TestCase):
     def test_file_is_replaced_at_the_end_or_on_interrupt(self):
         with tempfile.TemporaryDirectory() as folder:
             name = write(os.path.join(folder, "results.json"), "old")
-            # The first table takes a second, the second one minutes.
-            with subprocess.Popen([LAB, "fault", "spinlock", "--window-ms", "300", "--rounds", "1",
-                                   "--json", name], stdout=subprocess.DEVNULL,
+            # The first round takes a second, the others minutes.
+            with subprocess.Popen([LAB, "fault", "spinlock", "--window-ms", "2", "--rounds",
+                                   "1000", "--anyway", "--json", name], stdout=subprocess.DEVNULL,
                                   stderr=subprocess.DEVNULL) as running:
                 end = time.monotonic() + LONG
                 try:
@@ -490,12 +487,29 @@ class Lab(unittest.TestCase):
             # After ^C the file has the results so far, and says what is missing.
             self.assertEqual(running.returncode, 128 + signal.SIGINT)
             self.assertIn("fault", {row["table"] for row in load(name)["rows"]})
-            (words,) = [w for w in load(name)["limits"] if w.startswith("Interrupted: spinlock lacks")]
-            self.assertIn("Not measured: ", words)
+            (words,) = [w for w in load(name)["limits"] if w.startswith("Interrupted: spinlock")]
+            self.assertIn(", and 0 of its ", words)
             done = lab("refcount", "--threads", "1", *QUICK, "--json", name)
             self.assertEqual(done.returncode, 0)
             self.assertEqual(os.listdir(folder), ["results.json"])
             self.assertEqual({row["table"] for row in load(name)["rows"]}, {"refcount"})
+
+    def test_what_the_user_left_out_is_no_disturbance(self):
+        with tempfile.TemporaryDirectory() as folder:
+            name = os.path.join(folder, "results.json")
+            with subprocess.Popen([LAB, "fault", "spinlock", "--window-ms", "1000", "--rounds", "1",
+                                   "--json", name], stdout=subprocess.DEVNULL, text=True,
+                                  stderr=subprocess.PIPE) as running:
+                for line in running.stderr:
+                    if "% done" in line:
+                        break
+                running.send_signal(signal.SIGINT)
+                rest = running.stderr.read()
+            self.assertEqual(running.returncode, 128 + signal.SIGINT)
+            quality = load(name)["quality"]
+            self.assertRegex(rest, r"Interrupted: spinlock .*, and \d+ of its \d+ rows are not")
+            self.assertGreater(quality["missing"], quality["rows"] / 5)
+            self.assertEqual(bool(quality["words"]), 5 * quality["disturbed"] > quality["rows"])
 
     def test_a_full_disk_leaves_the_old_file(self):
         def no_room():
@@ -511,20 +525,52 @@ class Lab(unittest.TestCase):
             self.assertEqual(read(name), "old")
 
     def test_seconds_shortens(self):
-        settings = rows_of("refcount", "--threads=1", "--only=asm", "--seconds=1")["settings"]
+        settings = rows_of("refcount", "--threads=1", "--only=asm", "--seconds=1", "--anyway")["settings"]
         self.assertEqual((settings["rounds"], settings["window_ms"]), (0, 0))
-        rows = {n: rows_of("refcount", "--threads=1", "--only=asm", "--seconds=%d" % n)["rows"]
+        rows = {n: rows_of("refcount", "--threads=1", "--only=asm", "--seconds=%d" % n,
+                           "--anyway")["rows"]
                 for n in (1, 1000)}
         self.assertLess(rows[1][0]["rounds"], rows[1000][0]["rounds"])
-        # At least one round is measured, even if it takes longer than --seconds.
-        rows = rows_of("refcount", "--threads=1", "--seconds=1", "--window-ms=2", "--rounds=100")["rows"]
+        # At least one round is measured, unless it takes much longer than --seconds.
+        rows = rows_of("refcount", "--threads=1", "--seconds=1", "--window-ms=2", "--rounds=100",
+                       "--anyway")["rows"]
         self.assertEqual({row["rounds"] for row in rows} & {100}, set())
         self.assertLessEqual(1, min(row["rounds"] for row in rows))
+
+    def test_a_busy_machine_gets_no_verdicts(self):
+        """Beside busy loops: a banner before anything else, no aims, and the exit status 3."""
+        loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"])
+                 for _ in range(4 * len(os.sched_getaffinity(0)))]
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                name = os.path.join(folder, "results.json")
+                done = lab("refcount", "--threads", "1,2", "--window-ms", "20", "--rounds", "2",
+                           "--json", name)
+                quality, aims = load(name)["quality"], load(name)["aims"]
+        finally:
+            for loop in loops:
+                loop.kill()
+                loop.wait()
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertTrue(done.stdout.startswith(quality["words"] + "\n"), done.stdout)
+        self.assertIn("use 1", done.stderr)  # 100 %, said before
+        self.assertGreater(5 * (quality["disturbed"] + quality["missing"]), quality["rows"])
+        self.assertGreater(quality["others_before"], 0.5)
+        self.assertEqual(aims, [])
+        self.assertNotIn("(aim: ", done.stdout)
+
+    def test_names(self):
+        if not here(("readdir",)):
+            print("SKIPPED readdir: liburcu is not installed")
+            return
+        for names, case in ((700, "700 names"), (3000, "3 k names")):
+            rows = rows_of("readdir", "--names", str(names), *QUICK)["rows"]
+            self.assertEqual({row["case"] for row in rows}, {case})
 
     def test_progress_without_a_terminal(self):
         # Four runs of 1.3 s: longer than the 3 s between two lines.
         done = lab("refcount", "--threads", "1", "--only", "asm", "--window-ms", "1300",
-                   "--rounds", "1")
+                   "--rounds", "1", "--anyway")
         self.assertRegex(done.stderr, r"^refcount: +\d+ % done, \d+ s left; \w+, \S+\n")
         self.assertNotIn("\r", done.stderr)
 
@@ -633,6 +679,8 @@ class Rows(unittest.TestCase):
         program = os.path.join(os.path.dirname(os.path.abspath(LAB)), "hf-lab-rows")
         done = subprocess.run([program, *arguments], capture_output=True, text=True, timeout=LONG,
                               check=False)
+        if arguments and arguments[0] in ("forecast", "levels"):
+            return done.stdout
         results = results_of(done.stdout)
         return done, results, {row["variant"]: row for row in results["rows"]}
 
@@ -655,19 +703,41 @@ class Rows(unittest.TestCase):
         self.assertIsNone(rows["endless"]["ns_per_op"])
         limits = [limit for limit in results["limits"] if limit.startswith("No operation")]
         self.assertEqual(len(limits), 1)
-        self.assertEqual(limits[0].split(": ")[1], "made up, starved in a round, case, 1 thread;"
-                         " made up, starved, case, 1 thread")
+        self.assertEqual(limits[0].split(": ")[1], "2 rows of made up.")
+        # "endless" and "starved" have no time.
+        self.assertEqual((results["quality"]["rows"], results["quality"]["missing"]), (8, 2))
         self.assertEqual(results["missing_peers"][0]["peer"], 'a "quoted"\npeer')
 
     def test_time_limit(self):
         done, results, rows = self.rows("slow")
         self.assertEqual(done.returncode, 0, done.stderr)
         (words,) = [limit for limit in results["limits"] if limit.startswith("The time limit")]
-        done_runs = sum(row["rounds"] for row in rows.values())
-        self.assertIn(": made up lacks %d runs" % (8 * 3 - done_runs), words)
-        self.assertLess(done_runs, 8 * 3)
-        for name in {"good", "starved", "endless", "too short", "twice"} - set(rows):
-            self.assertIn("%s, case, 1 thread" % name, words)
+        self.assertLess(sum(row["rounds"] for row in rows.values()), 8 * 3)
+        self.assertIn("%d of its 8 rows are not measured." % (8 - len(rows)), words)
+
+    def test_disturbed_rows_decide_nothing(self):
+        for mode, disturbed in (("", 0), ("robbed", 8)):
+            _, results, rows = self.rows(mode)
+            self.assertEqual(results["quality"]["disturbed"], disturbed)
+            self.assertEqual(sum(row.get("disturbed", False) for row in rows.values()), disturbed)
+            words = "of 8 rows 8 were disturbed by other programs or by the host, and 2 have no time"
+            self.assertEqual(words in results["quality"]["words"], bool(disturbed))
+
+    def test_forecasts(self):
+        """After a fifth of the time the progress line knew when the measurement would end."""
+        found = re.findall(r"(?m)^(.*): said (\d+), took (\d+), limit (\S+), least rounds (\d+)$",
+                           self.rows("forecast"))
+        self.assertEqual(len(found), 9)
+        for name, said, took, limit, rounds in found:
+            with self.subTest(name=name):
+                self.assertLessEqual(float(took), 1.02 * float(limit))
+                if "load" not in name:  # one that comes later can't be known
+                    self.assertLess(abs(float(said) / float(took) - 1), 0.25)
+                self.assertGreaterEqual(int(rounds), 3 if name == "as planned" else 1)
+
+    def test_two_levels(self):
+        self.assertEqual(self.rows("levels").splitlines(),
+                         ["9: 7.4 ns 0.33 17.8 ns 0.67", "7:", "9:", "7:", "4:"])
 
     def test_aims(self):
         _, results, _ = self.rows()
@@ -698,9 +768,4 @@ class Rows(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if ONLY_SLOW and not here(SLOW):
-        print("SKIPPED readdir: liburcu is not installed")
-        sys.exit(77)
-    unittest.main(argv=sys.argv[:1] + ["Lab." + name for name in (
-        "test_rows_are_complete_and_checked", "test_aims_are_data",
-        "test_each_table_measures_its_default_twice") if ONLY_SLOW])
+    unittest.main()

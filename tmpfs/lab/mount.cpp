@@ -11,6 +11,7 @@
  */
 #include "bench.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -33,7 +34,8 @@ namespace
 const char *const OURS = "hf-tmpfs-fuse";
 const char *const KERNEL = "kernel tmpfs";
 const char *const PEER = "passthrough_ll on tmpfs";
-constexpr int NAMES = 100; /* in the directory that is listed */
+constexpr int NAMES = 100;         /* in the directory that is listed */
+constexpr int NAMES_MADE = 100000; /* one after the other, unless --names says otherwise */
 constexpr size_t BLOCK = 4096;
 constexpr size_t FILE_SIZE = 16 << 20;
 
@@ -275,40 +277,34 @@ std::vector<Sample> run_one(const std::string &variant, operation_t operation, i
 }
 
 /*
- * The time to create a name in a directory that has many: the mean of the last 10,000 before each
- * of `counts`. Ours are not removed one by one, but by the unmount, which checks the counts.
+ * The time to create a name in a directory that has nearly so many: the mean of the last 10,000, or
+ * of the last half. Ours are not removed one by one, but by the unmount, which checks the counts.
  */
-std::vector<Sample> run_names(const std::string &variant, const std::vector<int> &counts)
+std::vector<Sample> run_names(const std::string &variant, int names)
 {
-	constexpr int LAST = 10000;
+	const int last = std::min(10000, (names + 1) / 2);
 	Where where(variant);
 	bool ok = where.good();
-	std::vector<Sample> samples;
+	Sample sample;
 	double begin = 0;
 	int made = 0;
 
-	for (int count : counts) {
-		Sample sample;
+	for (; ok && made < names; made++) {
+		if (made == names - last)
+			begin = now_ns();
+		if (made % 1000 == 0)
+			Progress::within(static_cast<double>(made) / names);
+		int fd = ::open((where.path + "/n" + std::to_string(made)).c_str(),
+				O_CREAT | O_EXCL | O_WRONLY, 0644);
 
-		for (; ok && made < count; made++) {
-			if (made == count - LAST)
-				begin = now_ns();
-			int fd = ::open((where.path + "/n" + std::to_string(made)).c_str(),
-					O_CREAT | O_EXCL | O_WRONLY, 0644);
-
-			ok = fd >= 0 && ::close(fd) == 0;
-		}
-		sample.ns_per_op = (now_ns() - begin) / LAST;
-		sample.checked = ok;
-		samples.push_back(sample);
+		ok = fd >= 0 && ::close(fd) == 0;
 	}
+	sample.ns_per_op = (now_ns() - begin) / last;
 	if (variant != OURS) /* the underlying directory outlives the mount */
 		while (made > 0)
 			ok &= ::unlink((where.path + "/n" + std::to_string(--made)).c_str()) == 0;
-	ok &= where.end();
-	for (Sample &sample : samples)
-		sample.checked &= ok;
-	return samples;
+	sample.checked = where.end() && ok;
+	return { sample };
 }
 
 /* Called once, before there are cells: most containers don't allow mounts. */
@@ -347,6 +343,7 @@ std::vector<Cell> mount_cells(const Settings &settings)
 						      variant == OURS ? "default" : "peer",
 						      one.name, threads });
 				cell.window_ms = 20;
+				cell.setup_ms = 30;
 				cell.rounds = 7;
 				cell.run = [variant, operation, threads](int ms) {
 					return run_one(variant, operation, threads, ms);
@@ -356,19 +353,21 @@ std::vector<Cell> mount_cells(const Settings &settings)
 		}
 	}
 	/*
-	 * A million names take minutes, so skip them if the run is to be short. The peer keeps a
-	 * descriptor open for each name that the kernel knows: more than a process may have.
+	 * The peer keeps a descriptor open for each name that the kernel knows: more than a process may
+	 * have. A run of one window is for a test.
 	 */
 	for (const std::string &variant : variants) {
-		const char *baseline = variant == OURS ? "default" : "peer";
+		const int names = settings.names ? settings.names : NAMES_MADE;
 		Cell cell;
 
-		if (variant == PEER || settings.window_ms || settings.seconds || settings.rounds)
+		if (variant == PEER || (settings.window_ms && !settings.names))
 			continue;
-		cell.rows = { Row("mount", variant, baseline, "create, 100 k names"),
-			      Row("mount", variant, baseline, "create, 1 M names") };
+		cell.rows = { Row("mount", variant, variant == OURS ? "default" : "peer",
+				  "create, " + names_name(names)) };
+		cell.window_ms = 0;
+		cell.setup_ms = names * (variant == OURS ? 0.1 : 0.01);
 		cell.rounds = 1;
-		cell.run = [variant](int) { return run_names(variant, { 100000, 1000000 }); };
+		cell.run = [variant, names](int) { return run_names(variant, names); };
 		cells.push_back(cell);
 	}
 	return cells;

@@ -133,29 +133,27 @@ std::vector<Sample> run_readdir(bool ours, uint64_t names, int window_ms)
 
 } // namespace
 
-std::vector<Cell> readdir_cells(const Settings &)
+std::vector<Cell> readdir_cells(const Settings &settings)
 {
-	const struct {
-		uint64_t names;
-		const char *name;
-	} cases[] = { { 1000, "1 k names" },
-		      { 10000, "10 k names" },
-		      { 100000, "100 k names" },
-		      { 1000000, "1 M names" } };
+	std::vector<int> counts = { 1000, 10000, 100000 };
 	std::vector<Cell> cells;
 
-	for (const auto &one : cases) {
-		uint64_t names = one.names;
+	if (settings.names)
+		counts = { settings.names };
+	for (int count : counts) {
+		const uint64_t names = static_cast<uint64_t>(count);
+		const std::string name = names_name(count);
 		Cell cell;
 
-		cell.rows = { Row("readdir", "default", "default", one.name) };
+		cell.rows = { Row("readdir", "default", "default", name) };
 		cell.window_ms = 20;
-		cell.rounds = names < 1000000 ? 9 : 3;
+		cell.setup_ms = count * 0.002;
+		cell.rounds = 9;
 		cell.run = [names](int ms) { return run_readdir(true, names, ms); };
 		cells.push_back(cell);
 		if (!have_kernel_tmpfs(names))
 			continue;
-		cell.rows = { Row("readdir", "kernel tmpfs, system calls", "peer", one.name) };
+		cell.rows = { Row("readdir", "kernel tmpfs, system calls", "peer", name) };
 		cell.run = [names](int ms) { return run_readdir(false, names, ms); };
 		cells.push_back(cell);
 	}

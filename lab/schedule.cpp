@@ -1,0 +1,569 @@
+/* SPDX-License-Identifier: MIT */
+/* schedule - which cell runs when and how often: rounds that fit in the time, progress, disturbances. */
+#include "bench.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <fnmatch.h>
+#include <fstream>
+#include <random>
+#include <sstream>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace lab
+{
+
+/* ---- plans ---------------------------------------------------------------------------------- */
+
+/* The planned time of a run: its window, and starting the threads or measuring two transfer times. */
+static double planned_ms(const Cell &cell)
+{
+	return cell.window_ms + cell.setup_ms + (cell.contended() ? 3 : 1);
+}
+
+/* A second cell for each row that the table measures twice. */
+static std::vector<Cell> measured_again(const Table &table, const std::vector<Cell> &cells)
+{
+	std::vector<Cell> list;
+
+	for (const Cell &cell : cells) {
+		const Row &first = cell.rows.front();
+
+		if (*table.twice ? first.variant != table.twice : first.kind != "default")
+			continue;
+		if (cell.rounds == 1) /* it takes too long */
+			continue;
+		list.push_back(cell);
+		for (Row &row : list.back().rows) {
+			row.labels["base_variant"] = row.variant;
+			row.variant += " again";
+			row.kind = "again";
+		}
+	}
+	return list;
+}
+
+Plan plan(const Table &table, const Settings &settings)
+{
+	Plan made = { &table, table.cells(settings), settings.seed };
+	std::vector<Cell> &cells = made.cells;
+
+	if (!settings.only.empty()) {
+		auto named = [&](const Cell &cell) {
+			return fnmatch(settings.only.c_str(), cell.rows.front().variant.c_str(),
+				       0) == 0;
+		};
+		auto left_out = [&](const Cell &cell) {
+			return !named(cell) && cell.rows.front().variant != table.baseline;
+		};
+
+		if (std::none_of(cells.begin(), cells.end(), named))
+			cells.clear();
+		cells.erase(std::remove_if(cells.begin(), cells.end(), left_out), cells.end());
+	}
+	for (Cell &cell : measured_again(table, cells))
+		cells.push_back(std::move(cell));
+	for (Cell &cell : cells) {
+		if (settings.window_ms)
+			cell.window_ms = settings.window_ms;
+		if (settings.rounds)
+			cell.rounds = settings.rounds;
+		cell.planned = cell.rounds;
+	}
+	return made;
+}
+
+void shorten(std::vector<Plan> *plans, double ms)
+{
+	double windows = 0, others = 0;
+
+	for (const Plan &one : *plans) {
+		for (const Cell &cell : one.cells) {
+			windows += cell.window_ms;
+			others += planned_ms(cell) - cell.window_ms;
+		}
+	}
+	double share = std::max(0.0, (ms - others) / windows);
+
+	for (Plan &one : *plans) {
+		for (Cell &cell : one.cells) {
+			if (share < 1 && cell.window_ms)
+				cell.window_ms =
+					std::max(1, static_cast<int>(cell.window_ms * share));
+		}
+	}
+}
+
+/* ---- the rest, from recorded times ---------------------------------------------------------- */
+
+/* Recorded times over planned ones. */
+static double slowness(const std::vector<Plan> &plans)
+{
+	double spent = 0, planned = 0;
+
+	for (const Plan &one : plans) {
+		for (const Cell &cell : one.cells) {
+			spent += cell.spent_ms;
+			planned += cell.done * planned_ms(cell);
+		}
+	}
+	return planned > 0 ? spent / planned : 1;
+}
+
+static double run_ms(const Cell &cell, double slow)
+{
+	return cell.done ? cell.spent_ms / cell.done : planned_ms(cell) * slow;
+}
+
+double left_ms(const std::vector<Plan> &plans)
+{
+	double sum = 0, slow = slowness(plans);
+
+	for (const Plan &one : plans) {
+		for (const Cell &cell : one.cells)
+			sum += std::max(0, cell.planned - cell.done) * run_ms(cell, slow);
+	}
+	return sum;
+}
+
+void fit(std::vector<Plan> *plans, double ms)
+{
+	double slow = slowness(*plans);
+	auto rounds = [](const Cell &cell, int least, double share) {
+		int wanted = static_cast<int>(cell.rounds * share);
+
+		return std::max(cell.done, std::min(cell.rounds, std::max(wanted, least)));
+	};
+	auto cost = [&](int least, double share) {
+		double sum = 0;
+
+		for (const Plan &one : *plans) {
+			for (const Cell &cell : one.cells)
+				sum += (rounds(cell, least, share) - cell.done) *
+				       run_ms(cell, slow);
+		}
+		return sum;
+	};
+	int least = 3;
+
+	while (least > 1 && cost(least, 0) > ms)
+		least--;
+	double low = 0, high = 1;
+
+	if (cost(least, 1) <= ms)
+		low = 1;
+	for (int i = 0; i < 12 && low < 1; i++) {
+		double middle = (low + high) / 2;
+
+		(cost(least, middle) <= ms ? low : high) = middle;
+	}
+	for (Plan &one : *plans) {
+		for (Cell &cell : one.cells)
+			cell.planned = rounds(cell, least, low);
+	}
+}
+
+/* ---- progress ------------------------------------------------------------------------------- */
+
+static Progress *current;
+
+Progress::Progress(const std::vector<Plan> &plans, const Limit &limit)
+	: plans_(plans), limit_(limit), terminal_(isatty(STDERR_FILENO))
+{
+	current = this;
+}
+
+Progress::~Progress()
+{
+	current = nullptr;
+	if (terminal_)
+		fprintf(stderr, "\r\033[K");
+}
+
+void Progress::begin(const Plan &plan, const Cell &cell)
+{
+	plan_ = &plan;
+	cell_ = &cell;
+	began_ms_ = limit_.passed_ms();
+	if (due(began_ms_))
+		show(began_ms_, left_ms(plans_));
+}
+
+void Progress::within(double share)
+{
+	if (!current || !current->cell_)
+		return;
+	const Cell &cell = *current->cell_;
+	double now = current->limit_.passed_ms(), run = now - current->began_ms_;
+
+	if (!current->due(now))
+		return;
+	/* The time of this run as it seems now, in place of what it was thought to take. */
+	double thought = run_ms(cell, slowness(current->plans_));
+	double seems = share > 0.02 ? run / share : std::max(thought, run);
+
+	current->show(now, left_ms(current->plans_) - thought + seems - run);
+}
+
+bool Progress::due(double now_ms)
+{
+	if (now_ms - shown_ms_ < (terminal_ ? 200 : 3000))
+		return false;
+	shown_ms_ = now_ms;
+	return true;
+}
+
+void Progress::show(double now_ms, double rest_ms)
+{
+	const Row &row = cell_->rows.front();
+	const std::string left = std::to_string(static_cast<int>(rest_ms / 1e3)) + " s left";
+
+	fprintf(stderr,
+		terminal_ ? "\r\033[K%s: %3.0f %% done, %s  %s, %s"
+			  : "%s: %3.0f %% done, %s; %s, %s\n",
+		plan_->table->name, 100 * now_ms / std::max(1.0, now_ms + rest_ms), left.c_str(),
+		row.variant.c_str(), row.case_name.c_str());
+	fflush(stderr);
+}
+
+/* ---- the machine's other users --------------------------------------------------------------- */
+
+static double seconds(const timeval &t)
+{
+	return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+}
+
+CpuTime cpu_time()
+{
+	const double ticks = static_cast<double>(sysconf(_SC_CLK_TCK));
+	std::ifstream in("/proc/stat");
+	std::string line;
+	CpuTime time;
+
+	while (std::getline(in, line)) {
+		enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL, FIELDS };
+		double field[FIELDS] = {};
+		std::istringstream words(line);
+		std::string name;
+
+		words >> name;
+		for (double &value : field)
+			words >> value;
+		/* The lines of the processors that we may use, without that of all, "cpu". */
+		if (std::none_of(allowed_cpus().begin(), allowed_cpus().end(),
+				 [&](int cpu) { return name == "cpu" + std::to_string(cpu); }))
+			continue;
+		for (double value : field)
+			time.all += value / ticks;
+		time.busy +=
+			(field[USER] + field[NICE] + field[SYSTEM] + field[IRQ] + field[SOFTIRQ]) /
+			ticks;
+		time.stolen += field[STEAL] / ticks;
+	}
+	for (int who : { RUSAGE_SELF, RUSAGE_CHILDREN }) {
+		rusage usage;
+
+		if (getrusage(who, &usage) == 0)
+			time.ours += seconds(usage.ru_utime) + seconds(usage.ru_stime);
+	}
+	return time;
+}
+
+double others_share(const CpuTime &then, const CpuTime &now)
+{
+	double all = now.all - then.all;
+	double others = now.busy - then.busy - (now.ours - then.ours);
+
+	if (all <= 0)
+		return 0;
+	return (std::max(0.0, others) + now.stolen - then.stolen) / all;
+}
+
+Quality quality_of(const std::vector<Plan> &plans, const std::vector<Row> &rows)
+{
+	Quality quality;
+
+	for (const Plan &one : plans) {
+		for (const Cell &cell : one.cells)
+			quality.rows += static_cast<int>(cell.rows.size());
+	}
+	quality.missing = quality.rows;
+	for (const Row &row : rows) {
+		quality.missing -= std::isfinite(row.ns_per_op());
+		quality.disturbed += row.robbed();
+	}
+	quality.interrupted = was_interrupted();
+	return quality;
+}
+
+std::string Quality::words() const
+{
+	return "This machine was too busy: of " + std::to_string(rows) + " rows " +
+	       std::to_string(disturbed) +
+	       " were disturbed by other programs or by the host, and " + std::to_string(missing) +
+	       " have no time. These results decide nothing. Measure again on an idle machine.";
+}
+
+/* ---- measuring ------------------------------------------------------------------------------ */
+
+static volatile sig_atomic_t interrupted;
+
+void catch_interrupt()
+{
+	struct sigaction action = {};
+
+	action.sa_handler = [](int) { interrupted = 1; };
+	action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
+	sigaction(SIGINT, &action, nullptr);
+}
+
+bool was_interrupted()
+{
+	return interrupted;
+}
+
+bool Limit::over(double run_ms) const
+{
+	return interrupted || passed_ms() + run_ms > 1.5 * ms_;
+}
+
+/* True if these two transfer times differ by noise only. */
+static bool same_transfer(double a, double b)
+{
+	return std::max(a, b) < 1.5 * std::min(a, b);
+}
+
+static std::vector<Sample> run_cell(const Cell &cell)
+{
+	double before = cell.contended() ? transfer_ns() : 0;
+	std::vector<Sample> samples = cell.run(cell.window_ms);
+	double after = cell.contended() ? transfer_ns() : 0;
+
+	for (Sample &sample : samples) {
+		sample.transfer_ns = after;
+		sample.disturbed |= cell.contended() && !same_transfer(before, after);
+	}
+	return samples;
+}
+
+static bool needs_repeat(const std::vector<Sample> &samples)
+{
+	return samples.front().disturbed || std::any_of(samples.begin(), samples.end(),
+							[](const Sample &s) { return s.starved; });
+}
+
+static void run_and_repeat(Cell *cell, int round, const Limit &limit)
+{
+	double start = limit.passed_ms(), begin = start;
+	std::vector<Sample> samples;
+
+	for (int i = 0;; i++) {
+		samples = run_cell(*cell);
+		double end = limit.passed_ms();
+
+		cell->longest_ms = std::max(cell->longest_ms, end - begin);
+		begin = end;
+		if (i == REPEATS || !needs_repeat(samples) || limit.over(cell->longest_ms))
+			break;
+		cell->rows.front().repeated++;
+	}
+	cell->spent_ms += begin - start;
+	cell->done++;
+	for (size_t i = 0; i < samples.size(); i++) {
+		samples[i].round = round;
+		cell->rows[i].samples.push_back(samples[i]);
+	}
+}
+
+/* The cells of a case run one right after the other, so that they can be compared. */
+static std::vector<Cell *> shuffled(Plan *plan)
+{
+	std::mt19937 random(plan->seed + static_cast<unsigned int>(plan->rounds));
+	std::map<std::pair<std::string, int>, std::vector<Cell *>> cases;
+	std::vector<std::vector<Cell *> *> order;
+	std::vector<Cell *> turn;
+
+	for (Cell &cell : plan->cells)
+		cases[{ cell.rows.front().case_name, cell.rows.front().threads }].push_back(&cell);
+	for (auto &one : cases)
+		order.push_back(&one.second);
+	std::shuffle(order.begin(), order.end(), random);
+	for (std::vector<Cell *> *one : order) {
+		std::shuffle(one->begin(), one->end(), random);
+		turn.insert(turn.end(), one->begin(), one->end());
+	}
+	return turn;
+}
+
+static void one_round(Plan *plan, const Limit &limit, Progress *progress)
+{
+	for (Cell *cell : shuffled(plan)) {
+		if (plan->rounds >= cell->planned)
+			continue;
+		if (limit.over(cell->longest_ms)) {
+			plan->cut_short = true;
+			cell->rounds = cell->planned = cell->done;
+			continue;
+		}
+		progress->begin(*plan, *cell);
+		run_and_repeat(cell, plan->rounds, limit);
+	}
+	plan->rounds++;
+}
+
+/* Marks the samples of rounds in which others had processors. */
+class Watch {
+public:
+	explicit Watch(Plan *plan) : plan_(plan), round_(plan->rounds) {}
+	/* A shorter time than `least` seconds is judged with the next round. */
+	void judge(double least)
+	{
+		CpuTime now = cpu_time();
+
+		if (now.all - then_.all < least * cpus())
+			return;
+		bool robbed = others_share(then_, now) > DISTURBED;
+
+		for (Cell &cell : plan_->cells) {
+			for (Row &row : cell.rows) {
+				for (Sample &sample : row.samples)
+					sample.robbed |= robbed && sample.round >= round_;
+			}
+		}
+		then_ = now;
+		round_ = plan_->rounds;
+	}
+
+private:
+	Plan *plan_;
+	int round_;
+	CpuTime then_ = cpu_time();
+};
+
+static int most_rounds(const Plan &plan)
+{
+	int most = 0;
+
+	for (const Cell &cell : plan.cells)
+		most = std::max(most, cell.planned);
+	return most;
+}
+
+void measure(std::vector<Plan> *plans, const Limit &limit, Progress *progress,
+	     const std::function<void()> &keep)
+{
+	std::vector<Plan *> first;
+
+	for (Plan &plan : *plans)
+		first.push_back(&plan);
+	/* A run that takes seconds is the hardest to guess: once it is known, so is the rest. */
+	std::stable_partition(first.begin(), first.end(), [](Plan *plan) {
+		return std::any_of(plan->cells.begin(), plan->cells.end(),
+				   [](const Cell &cell) { return cell.setup_ms > 1000; });
+	});
+	for (Plan *plan : first) {
+		Watch watch(plan);
+
+		fit(plans, limit.left_ms());
+		one_round(plan, limit, progress);
+		watch.judge(0.1);
+	}
+	keep();
+	for (Plan &plan : *plans) {
+		Watch watch(&plan);
+
+		for (;;) {
+			fit(plans, limit.left_ms());
+			if (plan.rounds >= most_rounds(plan))
+				break;
+			one_round(&plan, limit, progress);
+			watch.judge(0.5);
+		}
+		watch.judge(0.1);
+		for (Cell &cell : plan.cells) /* time that is left is for the others */
+			cell.rounds = cell.done;
+		keep();
+	}
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+std::string Plan::cut() const
+{
+	size_t rows = 0, none = 0;
+
+	if (!cut_short)
+		return "";
+	for (const Cell &cell : cells) {
+		rows += cell.rows.size();
+		none += cell.done ? 0 : cell.rows.size();
+	}
+	return std::string(interrupted ? "Interrupted" : "The time limit was reached") + ": " +
+	       table->name + " has fewer rounds than planned, and " + std::to_string(none) +
+	       " of its " + std::to_string(rows) + " rows are not measured.";
+}
+
+/* Keeps in each row the runs whose transfer time is near the median, if at least three are. */
+static void keep_usual_transfer(std::vector<Row> *rows)
+{
+	std::vector<double> all;
+
+	for (const Row &row : *rows) {
+		for (const Sample &sample : row.samples) {
+			if (sample.transfer_ns > 0)
+				all.push_back(sample.transfer_ns);
+		}
+	}
+	if (all.empty())
+		return;
+	double usual = quantile(all, 0.5);
+
+	for (Row &row : *rows) {
+		std::vector<Sample> kept;
+
+		for (const Sample &sample : row.samples) {
+			/* A run that failed its check is always kept. */
+			if (sample.transfer_ns == 0 || !sample.checked ||
+			    same_transfer(sample.transfer_ns, usual))
+				kept.push_back(sample);
+		}
+		if (kept.size() < 3)
+			continue;
+		row.set_aside = static_cast<int>(row.samples.size() - kept.size());
+		row.samples = kept;
+	}
+}
+
+void note_gaps(std::vector<Row> *rows)
+{
+	for (Row &row : *rows) {
+		const Row *other = row.kind == "again" ? nullptr : again_of(*rows, row);
+		double ratio = times(other, &row);
+
+		row.gap = std::max(ratio, 1 / ratio) - 1;
+		if (other)
+			row.again = other->samples;
+	}
+}
+
+std::vector<Row> rows_of(const Plan &plan)
+{
+	std::vector<Row> rows;
+
+	for (const Cell &cell : plan.cells) {
+		for (const Row &row : cell.rows) {
+			if (row.samples.empty())
+				continue;
+			rows.push_back(row);
+			rows.back().baseline = plan.table->baseline;
+		}
+	}
+	keep_usual_transfer(&rows);
+	note_gaps(&rows);
+	return rows;
+}
+
+} // namespace lab
