@@ -158,6 +158,7 @@ without() {
 	nlohmann-json3-dev | zlib1g-dev) echo "hf-lab compare and hf-lab merge" ;;
 	liburcu-dev) echo "the lab's tables of the file system" ;;
 	libfuse3-dev | fuse3) echo "the lab's table of mounts" ;;
+	python3-venv) echo "the page of the lab's report, which 'make report' writes later" ;;
 	libssl-dev) echo "OpenSSL in the test of regions, which then uses its own hash function" ;;
 	gcc-1*-aarch64-linux-gnu) echo "the stage kernel on arm64" ;;
 	gcc-1*) echo "the stage kernel on x86-64" ;;
