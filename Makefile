@@ -86,7 +86,7 @@ readme: ## write docs/results.md and README.md's table from the raw results in d
 	build/venv/bin/python -B lab/report/report.py readme
 
 check: ## two minutes, before each commit: build, native tests of what has changed, headers, format
-	@scripts/bootstrap.sh test $@
+	@scripts/bootstrap.sh test-all $@
 	@$(PYTHON3) -B scripts/check.py
 
 test: ## does Holdfast work on this machine: release build and its tests, sanitizers, report, format

@@ -5,8 +5,8 @@
     check.py [FILE...]          default: the files that differ from the main branch
 
 Builds the targets that it needs of the release preset, and runs the quick native tests, the tests of the areas to which
-the changed files belong, and the checks of headers and format. `make test` runs the others: emulators, sanitizers, ports
-and so on. Prints the failures and then a summary line; the log is build/test/check.log. Exits with 1 on a failure.
+the changed files belong, and the checks of headers and format. `make test-all` runs the others: emulators, sanitizers,
+ports and so on. Prints the failures and then a summary line; the log is build/test/check.log. Exits with 1 on a failure.
 """
 import os
 import re
@@ -135,7 +135,7 @@ def main(files):
         print("skipped: " + name)
     for name in stage.failed:
         print("failed: " + name)
-    print("check: %d passed, %d failed, %d skipped in %.0f s; `make test` runs the other tests"
+    print("check: %d passed, %d failed, %d skipped in %.0f s; `make test-all` runs the other tests"
           % (stage.passed, len(stage.failed), len(stage.skipped), time.monotonic() - start))
     return 1 if stage.failed or not stage.passed else 0
 

@@ -11,7 +11,8 @@
 Each stage runs in a lane. What must not have neighbours, such as the stress tests, runs at the end, one after the other.
 A line is printed when a stage begins and when it ends; "processor" is the time that it kept processors busy. The last line
 is "N passed, N failed, N skipped". Exits with 1 if anything failed or a stage ran no test, with 130 after ^C, which ends
-everything that was started. The output of each stage is in build/test/STAGE.log, the times are in build/test/times.json.
+everything that was started. The output of each stage is in build/test/STAGE.log. times.py prints where the time went,
+caught.py the mutants that were caught.
 """
 import argparse
 import json
@@ -495,6 +496,20 @@ def summary(stages, seconds):
     return 1 if failed else 0
 
 
+def write_times(stages):
+    """Put the times of these stages into times.json, for times.py; those of other stages stay."""
+    path = os.path.join(LOGS, "times.json")
+    try:
+        with open(path, encoding="utf-8") as file:
+            rows = json.load(file)
+    except (OSError, ValueError):
+        rows = {}
+    rows.update({stage.name: {"seconds": stage.seconds, "processor": stage.processor, "steps": stage.steps}
+                 for stage in stages})
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(rows, file, indent=1)
+
+
 def chosen(args):
     """The names of the stages that the command line asks for, in the order of STAGES."""
     if unknown := [name for name in args.stage if name not in STAGES]:
@@ -535,9 +550,7 @@ def main(words):
         print("\nstopped: ending what runs", flush=True)
         children.stop()
         return 130
-    with open(os.path.join(LOGS, "times.json"), "w", encoding="utf-8") as file:
-        json.dump({stage.name: {"seconds": stage.seconds, "processor": stage.processor, "steps": stage.steps}
-                   for stage in stages}, file, indent=1)
+    write_times(stages)
     return summary(stages, time.monotonic() - begun)
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Generate the tables of docs/testing.md from the tests that `make test` runs.
+"""Generate the tables of docs/testing.md from the tests that `make test-all` runs.
 
     tested.py                  fail if docs/testing.md differs
     tested.py --stage STAGE    the same; compare the column of this stage, which must have been built

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Build Debian's kernel with Holdfast's refcount and lockref instead of its own, boot it, and judge its output.
 
-    run.py              GUESTS: 6.1 with Holdfast, and mutants; `make test` runs this
+    run.py              GUESTS: 6.1 with Holdfast, and mutants; `make test-all` runs this
     run.py --all        GUESTS and MORE, then the table of instructions; `make kernel-tree` runs this
     run.py GUEST...     only these
     run.py --into TREE  only copy Holdfast into your own kernel tree
@@ -113,7 +113,7 @@ class Guest:
                                              *(["debug"] if self.config else [])]))
 
 
-# The guests of `make test`.
+# The guests of `make test-all`.
 GUESTS = {
     "holdfast": Guest(),
     "mutant-put-drops-nothing": Guest(change=(
