@@ -179,15 +179,20 @@ def preset(stage):
     """Configure, build and ctest the preset of the same name."""
     if not stage.step("configure", "cmake", "--preset", stage.name):
         return
-    if not stage.step("build", "cmake", "--build", "--preset", stage.name, "--", "-k", "0", "-j", JOBS):
-        return
-    ctest(stage, stage.name, "-LE", "alone|thorough")
+    targets, tests = PARTS.get(stage.name, ([], []))
+    if build(stage, stage.name, *targets):
+        ctest(stage, stage.name, "-LE", "alone|thorough", *tests)
+
+
+def build(stage, name, *target):
+    """Build these targets of a preset, or all that it builds by default. Returns whether it succeeded."""
+    return stage.step("build", "cmake", "--build", "--preset", name, *target, "--", "-k", "0", "-j", JOBS)
 
 
 def preset_alone(stage):
     """The tests of the preset that need the machine for themselves."""
     if not stage.failed:
-        ctest(stage, stage.name, "-L", "alone", "--no-tests=ignore")
+        ctest(stage, stage.name, "-L", "alone", "--no-tests=ignore", *PARTS.get(stage.name, ([], []))[1])
 
 
 def thorough(stage):
@@ -198,6 +203,8 @@ def thorough(stage):
             stage.excused = True
             continue
         ctest(stage, name, "-L", "thorough", "--no-tests=ignore")
+        if name in PARTS and build(stage, name):
+            ctest(stage, name, "-LE", "alone|thorough", "-E", PARTS[name][1][1])
 
 
 def ctest(stage, name, *options):
@@ -369,6 +376,8 @@ STAGES = {
 }
 # The stages of `make test`.
 QUICK = ("release", "asan", "tsan", "report", "format-check")
+# Of these presets `make test` builds and tests a part, and the stage thorough the others: the tests with threads.
+PARTS = {"tsan": (["--target", "atomics", "tmpfs_stress"], ["-R", "^(battery|stress|tmpfs.stress)"])}
 # A stage begins when these have ended: it uses their build, or the packages would contain half a manual.
 AFTER = {
     "processors": ("release",),
