@@ -313,6 +313,15 @@ static bool is_fault(int signal, const siginfo_t *info)
 	return signal == SIGSEGV && info->si_code != HF_DETAIL_SEGV_MTEAERR;
 }
 
+#if !HF_ARCH_HAS_SITES
+/* qemu-user 7.2, which has no vDSO, exchanges the halves of a SIGBUS's address on s390x. */
+static bool has_address(int signal, const siginfo_t *info)
+{
+	return info->si_code != HF_DETAIL_SI_KERNEL &&
+	       (signal == SIGSEGV || getauxval(AT_SYSINFO_EHDR));
+}
+#endif
+
 hf_atomic64_t hf_detail_fault_hook;
 
 /* Offers a fault without a site or mark to the regions. */
@@ -359,8 +368,8 @@ static bool recover(int signal, const siginfo_t *info, void *context, sigjmp_buf
 #else
 	volatile struct hf_detail_mark *mark = hf_detail_mark;
 
-	if (!mark || (info->si_code != HF_DETAIL_SI_KERNEL &&
-		      !hf_detail_mark_accesses(mark, (uintptr_t)info->si_addr)))
+	if (!mark ||
+	    (has_address(signal, info) && !hf_detail_mark_accesses(mark, (uintptr_t)info->si_addr)))
 		return call_hook(signal, info, context, jump);
 	if (HF_UNLIKELY(!hf_atomic32_load_relaxed(&decided))) {
 		report_missing_install(0);

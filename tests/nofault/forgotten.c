@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -244,7 +245,10 @@ int main(void)
 
 	ktap_begin(CASES);
 	for (unsigned int i = 0; i < CASES; i++) {
-		if (is_taken && (cases[i].signal || cases[i].run == removes_what_is_not_there))
+		if (cases[i].run == begins_a_region_over_theirs && !getauxval(AT_SYSINFO_EHDR))
+			ktap_skip("qemu-user 7.2 gives a wrong address with SIGBUS", "%s",
+				  cases[i].name);
+		else if (is_taken && (cases[i].signal || cases[i].run == removes_what_is_not_there))
 			ktap_skip("a sanitizer has the signals", "%s", cases[i].name);
 		else
 			check(i);

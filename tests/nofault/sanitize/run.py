@@ -15,10 +15,15 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspa
 
 from checks import Checks, arguments, read  # noqa: E402
 
-OVERRUNS = [["clear over a variable"], ["clear over a global"], ["store to a freed block"]]
+# What a report says, and after which arguments.
+HEAP = "AddressSanitizer: heap-buffer-overflow"
+OVERRUNS = [("AddressSanitizer: stack-buffer-overflow", "clear over a variable"),
+            ("AddressSanitizer: global-buffer-overflow", "clear over a global"),
+            ("AddressSanitizer: heap-use-after-free", "store to a freed block")]
 SANITIZERS = {
     "address": ("AddressSanitizer", OVERRUNS, ("gcc", "clang")),
-    "memory": ("MemorySanitizer", [["use of what was not copied"]], ("clang",)),
+    "memory": ("MemorySanitizer", [("MemorySanitizer: use-of-uninitialized-value", "use of what was not copied")],
+               ("clang",)),
 }
 # The declarations in nofault.h.
 OPERATIONS = re.compile(r"^(?:HF_INLINE )?HF_MUST_CHECK [\w ]+?(hf_\w*nofault\w*)\(", re.MULTILINE)
@@ -60,16 +65,15 @@ def main():
             checks.check(name + ": the table has the operations of the header",
                          {operation for operation, _, _ in operations} == declared)
             if sanitizer == "address":
-                reports = [*reports, *(["reads", name] for name, reads, _ in operations if reads == "1"),
-                           *(["writes", name] for name, _, writes in operations if writes == "1")]
+                reports = [*reports, *((HEAP, "reads", name) for name, reads, _ in operations if reads == "1"),
+                           *((HEAP, "writes", name) for name, _, writes in operations if writes == "1")]
             else:
                 for operation, _, _ in operations:
                     code, output = call(program, "uses", operation)
                     checks.check(name + ": uses " + operation, code == 0, output)
-            for report in reports:
-                code, output = call(program, *report)
-                found = code != 0 and ("ERROR: " + title in output or "WARNING: " + title in output)
-                checks.check(name + ": " + " ".join(report), found, output)
+            for report, *what in reports:
+                code, output = call(program, *what)
+                checks.check(name + ": " + " ".join(what), code != 0 and report in output, output)
 
     # Without the option, Valgrind's signal handlers see outdated registers.
     if shutil.which("valgrind"):

@@ -88,8 +88,11 @@ void __asan_storeN(void *p, intptr_t len) HF_DETAIL_SANITIZER;
 
 HF_END_DECLS
 
-/* Does the range overrun a heap block, a variable or a global? Unmapped memory is no bug. */
-HF_INLINE bool hf_detail_asan_is_bug(const volatile void *p, size_t len)
+/*
+ * Returns the first byte of the range that overruns a heap block, a variable or a global; NULL if
+ * none does. Unmapped memory is no bug.
+ */
+HF_INLINE char *hf_detail_asan_bad_byte(const volatile void *p, size_t len)
 {
 	char name[8];
 	void *bad, *start;
@@ -98,17 +101,19 @@ HF_INLINE bool hf_detail_asan_is_bug(const volatile void *p, size_t len)
 
 #ifdef HF_DETAIL_SANITIZE_WEAK
 	if (HF_LIKELY(!__asan_region_is_poisoned))
-		return false;
+		return NULL;
 #endif
 	if (!len || len > SIZE_MAX - (uintptr_t)p)
-		return false;
+		return NULL;
 	bad = __asan_region_is_poisoned((void *)(uintptr_t)p, len);
 	if (HF_LIKELY(!bad))
-		return false;
+		return NULL;
 	kind = __asan_locate_address(bad, name, sizeof(name), &start, &size);
 	/* "heap", "stack", "global"; else "heap-invalid" (an address that no process has), "shadow gap"... */
 	return kind && ((kind[0] == 'h' && kind[1] == 'e' && !kind[4]) ||
-			(kind[0] == 's' && kind[1] == 't') || kind[0] == 'g');
+			(kind[0] == 's' && kind[1] == 't') || kind[0] == 'g')
+		       ? (char *)bad
+		       : NULL;
 }
 
 #endif
@@ -119,15 +124,21 @@ void __msan_unpoison(const volatile void *p, size_t len) HF_DETAIL_SANITIZER;
 HF_END_DECLS
 #endif
 
-/* Reports the range that a function is about to read and write, or has read. */
+/*
+ * Reports the range that a function is about to read and write, or has read. ASan reports an access
+ * from the bad byte on: it calls a range that only overruns at its end an "unknown-crash".
+ */
 HF_INLINE void hf_detail_touch(enum hf_detail_operation operation, const volatile void *from,
 			       size_t from_len, volatile const void *to, size_t to_len)
 {
 #if defined(HF_DETAIL_ASAN) || defined(HF_DETAIL_SANITIZE_WEAK)
-	if ((unsigned int)operation & 1 && HF_UNLIKELY(hf_detail_asan_is_bug(from, from_len)))
-		__asan_loadN((void *)(uintptr_t)from, (intptr_t)from_len);
-	if ((unsigned int)operation & 2 && HF_UNLIKELY(hf_detail_asan_is_bug(to, to_len)))
-		__asan_storeN((void *)(uintptr_t)to, (intptr_t)to_len);
+	char *bad = (unsigned int)operation & 1 ? hf_detail_asan_bad_byte(from, from_len) : NULL;
+
+	if (HF_UNLIKELY(bad))
+		__asan_loadN(bad, (intptr_t)((uintptr_t)from + from_len - (uintptr_t)bad));
+	bad = (unsigned int)operation & 2 ? hf_detail_asan_bad_byte(to, to_len) : NULL;
+	if (HF_UNLIKELY(bad))
+		__asan_storeN(bad, (intptr_t)((uintptr_t)to + to_len - (uintptr_t)bad));
 #else
 	(void)operation, (void)from, (void)from_len, (void)to, (void)to_len;
 #endif
