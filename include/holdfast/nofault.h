@@ -121,7 +121,7 @@ HF_BEGIN_DECLS
  * hf_nofault_install - recover faults from now on: take over SIGSEGV and SIGBUS
  *
  * Call it once, early: without it, and without a handler of its own, a program dies of the first
- * fault, after a line on standard error that says so. Idempotent: a further call reinstalls the
+ * fault, after a line on standard error that says so (one-word operations: below). Idempotent: a further call reinstalls the
  * handler if it was reset to SIG_DFL or SIG_IGN, and never replaces another handler
  * (hf_nofault_owned() is false then). A handler that other code installs later must call the
  * previous one, ours, for signals that it does not handle.
@@ -355,6 +355,12 @@ HF_END_DECLS
 #endif
 
 /* ---- one word ----------------------------------------------------------------------------- */
+
+/*
+ * In user space a program that has forgotten hf_nofault_install() dies at a fault of one of these
+ * without a line on standard error, if it has not called clear, copy, fill, move, compare or find
+ * before: these set the handler that prints it.
+ */
 
 /**
  * hf_load8_nofault, hf_load16_nofault, hf_load32_nofault, hf_load64_nofault - read one word

@@ -464,7 +464,7 @@ static bool is_open(const hf_region_t *r)
 
 static int prepare(hf_region_t *r, const void *base, size_t len)
 {
-	uintptr_t start = (uintptr_t)base, end = start + len;
+	uintptr_t start = (uintptr_t)base & ~HF_ARCH_TAG_BITS, end = start + len;
 	int error;
 
 	if (!start || !len || end < start || up(end, all.page) < end)

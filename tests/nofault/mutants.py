@@ -211,6 +211,8 @@ UNIT = [
     ("healing of the end takes all out", "Region", REGION_LIST, REGION,
      "	else if (zeros.to <= healed->to)\n		span.to = (uint32_t)((healed->from - frame.start + ((uint64_t)1 << frame.shift) -\n				      1) >>\n				     frame.shift);",
      "	else if (zeros.to <= healed->to)\n		span.from = span.to = 0;"),
+    ("a base keeps its tag", "Region", REGION, REGION,
+     "(uintptr_t)base & ~HF_ARCH_TAG_BITS", "(uintptr_t)base"),
     ("a region's pages begin at its first byte", "Region", REGION, REGION,
      "return address >= down(r->base, all.page) && address < up(r->base + r->len, all.page);",
      "return address >= r->base && address < up(r->base + r->len, all.page);"),

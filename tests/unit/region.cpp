@@ -785,6 +785,22 @@ TEST_F(Region, AFileThatCannotBeMappedAgainIsReported)
 	EXPECT_EQ(map.at[page], 0);
 }
 
+// The address of a fault has no tag, also where the processor ignores that of a pointer.
+TEST_F(Region, ABaseWithATag)
+{
+	if (!HF_ARCH_TAG_BITS)
+		GTEST_SKIP() << "pointers have no tags on this processor";
+	Map map(4);
+	hf_region_t region;
+	auto tagged =
+		reinterpret_cast<char *>(reinterpret_cast<uintptr_t>(map.at) | (uintptr_t)5 << 57);
+
+	ASSERT_EQ(hf_region_begin(&region, tagged, map.size), 0);
+	map.cut(page);
+	EXPECT_EQ(*static_cast<volatile char *>(map.at + 2 * page), 0);
+	EXPECT_EQ(hf_region_end(&region, nullptr), 2 * page);
+}
+
 TEST_F(Region, BadArguments)
 {
 	Map map(2);

@@ -40,6 +40,11 @@
 #define HF_ARCH_CONTEXT_FAULTED_AT(context, address) ((void)(context), (void)(address), false)
 #endif
 
+/* The bits of an address that the processor may ignore, and that a fault's address lacks. */
+#ifndef HF_ARCH_TAG_BITS
+#define HF_ARCH_TAG_BITS 0
+#endif
+
 /* For signal handlers: unaligned accesses of compiled code don't fault. */
 #ifndef HF_ARCH_HAS_ALIGNMENT_CHECKS
 #define hf_arch_alignment_checks_off() 0

@@ -27,6 +27,9 @@
 /* The program counter in a ucontext_t, for the signal handler. */
 #define HF_ARCH_CONTEXT_PC(context) ((context)->uc_mcontext.pc)
 
+/* Address bits that loads and stores ignore ("top byte ignore"). */
+#define HF_ARCH_TAG_BITS ((uintptr_t)0xff << 56)
+
 /*
  * Was the thread's last exception an access to this address? Then the instruction faults again when
  * the handler returns, unless the memory has come back.

@@ -24,6 +24,9 @@
 /* The relocation that changes nothing, for nofault/site.h. */
 #define HF_ARCH_RELOC_NONE "R_RISCV_NONE"
 
+/* Address bits that a processor with pointer masking may ignore. */
+#define HF_ARCH_TAG_BITS ((uintptr_t)0x7f << 57)
+
 /* The program counter in a ucontext_t, for the signal handler. */
 #define HF_ARCH_CONTEXT_PC(context) ((context)->uc_mcontext.__gregs[0])
 

@@ -40,6 +40,9 @@
 	((context)->uc_mcontext.gregs[20] == 14 &&                                                 \
 	 (uintptr_t)(context)->uc_mcontext.gregs[22] == (uintptr_t)(address))
 
+/* Address bits that a processor with LAM may ignore. */
+#define HF_ARCH_TAG_BITS ((uintptr_t)0x3f << 57)
+
 /*
  * EFLAGS.AC of a signal handler, which is that of the code that it interrupted: with it, unaligned
  * accesses of compiled code fault. Returns the flags before.
