@@ -236,19 +236,6 @@ extern struct hf_detail_memory_functions hf_detail_memory HF_API_EACH;
 const char *hf_clear_chosen(void) HF_API_EACH;
 const char *hf_copy_chosen(void) HF_API_EACH;
 
-/**
- * hf_nofault_calibrate - measure from which size on a repeated instruction is faster
- *
- * Takes less than 2 ms, and a little more than 1 MiB of memory meanwhile. It may lower the size
- * that is the default for this processor model, and never raises it.
- *
- * Context:  any thread; one at a time; not in a signal handler
- * Errors:   -ENOMEM (12): no memory to measure with; -EAGAIN (11): the machine was too busy to
- *           measure in that time; -ENOTSUP (95): no such instruction on this processor
- * Return:   0, or an error, and nothing is changed
- */
-int hf_nofault_calibrate(void) HF_API_EACH;
-
 HF_END_DECLS
 
 #endif /* !HF_ENV_HAS_CLEAR */

@@ -49,22 +49,10 @@ void hf_env_irq_restore(unsigned long flags)
 	__asm__ volatile("msr	daif, %0" ::"r"(flags) : "memory");
 }
 
-/* Called by src/nofault/nofault.c: the cache size is unknown, and no memory to measure with. */
+/* Called by src/nofault/nofault.c: the cache size is unknown. */
 uint64_t hf_detail_env_cache_bytes(void)
 {
 	return 0;
-}
-
-void *hf_detail_env_memory_get(size_t len)
-{
-	(void)len;
-	return NULL;
-}
-
-void hf_detail_env_memory_put(void *memory, size_t len)
-{
-	(void)memory;
-	(void)len;
 }
 
 uint64_t hf_detail_env_now(void)

@@ -7,7 +7,7 @@
  * Use when / not when
  *   To find out whether an implementation may run here at all. Not to find out which is fast: there
  *   are processors with FSRM whose misaligned `rep movsb` is many times slower than a plain loop.
- *   The lab measures that, and hf_nofault_calibrate().
+ *   The lab measures that.
  *
  * Tests  HOLDFAST_CPU_WITHOUT=avx512f,avx2 in the environment hides these features (Linux user
  *   space; the names are those of cpu_feature.h in small letters). It can't add any.

@@ -42,8 +42,4 @@ uint64_t hf_detail_env_now(void);
 /* Bytes of the largest cache, or of a thread's share of it; 0 = not known. */
 uint64_t hf_detail_env_cache_bytes(void);
 
-/* Allocates memory whose pages are present already, or returns NULL; frees it. */
-void *hf_detail_env_memory_get(size_t len);
-void hf_detail_env_memory_put(void *memory, size_t len);
-
 #endif

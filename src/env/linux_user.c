@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -104,21 +103,6 @@ __attribute__((constructor(101))) static void start_env(void)
 	find_rate();
 	count_processors();
 	hf_detail_env_hide_features();
-}
-
-/* ---- memory ------------------------------------------------------------------------------- */
-
-void *hf_detail_env_memory_get(size_t len)
-{
-	void *memory = mmap(NULL, len, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-
-	return memory == MAP_FAILED ? NULL : memory;
-}
-
-void hf_detail_env_memory_put(void *memory, size_t len)
-{
-	(void)munmap(memory, len);
 }
 
 /* ---- parking ------------------------------------------------------------------------------ */

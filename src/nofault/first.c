@@ -47,7 +47,7 @@ FIRST_CALL(struct hf_memory_result, find, (const void *p, uint8_t byte, size_t l
 #define FIRST(name, pointer) (uintptr_t) first_##name,
 static const uint64_t firsts[COUNT] = { POINTERS(FIRST) };
 
-/* Leaves pointers alone that hf_nofault_calibrate() or a test has changed meanwhile. */
+/* Leaves pointers alone that a test or the lab has changed meanwhile. */
 HF_COLD void first_call(void)
 {
 	hf_detail_nofault_watch();

@@ -3,8 +3,7 @@
  * nofault - chooses the implementations of clear and copy.
  *
  * The processor's feature flags say what it supports, not what is fast. So the default comes from
- * the table of processors in arch/x86_64_policy.c, and hf_nofault_calibrate() may lower a
- * threshold.
+ * the rule and the table in arch/x86_64_policy.c.
  */
 #include "memory.h"
 
@@ -13,8 +12,6 @@
 #if HF_ARCH_HAS_REP
 #include "arch/x86_64_policy.h"
 #endif
-
-enum { AGAIN = 11, NOMEM = 12, NOTSUP = 95 }; /* Linux's errors */
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -35,9 +32,6 @@ static void set_limits(struct hf_detail_limits *limits, uint64_t repeat_from, ui
 }
 
 #if HF_ARCH_HAS_REP
-/* Of clear, and of copy: 1 = calibration found the repeated instruction best for all sizes. */
-static hf_atomic32_t repeats[] = { HF_ATOMIC_INIT(0), HF_ATOMIC_INIT(0) };
-
 /* Of clear, and of copy: the vectors of the default, an enum hf_detail_vectors. */
 static hf_atomic32_t vectors[] = { HF_ATOMIC_INIT(HF_DETAIL_VECTORS_SSE2),
 				   HF_ATOMIC_INIT(HF_DETAIL_VECTORS_SSE2) };
@@ -63,14 +57,12 @@ static const struct {
 };
 
 /* Rows. The default on x86-64: HAND and an enum hf_detail_vectors. */
-enum { GENERIC, FSRM, HAND, STP = 1, DC_ZVA };
+enum { GENERIC, HAND = 2, STP = 1, DC_ZVA };
 
 static unsigned int default_row(bool copies)
 {
 #if HF_ARCH_HAS_REP
-	return hf_atomic32_load_relaxed(&repeats[copies])
-		       ? FSRM
-		       : HAND + hf_atomic32_load_relaxed(&vectors[copies]);
+	return HAND + hf_atomic32_load_relaxed(&vectors[copies]);
 #elif HF_ARCH_HAS_PAIR
 	return !copies && hf_detail_has_dc_zva() ? DC_ZVA : STP;
 #else
@@ -149,85 +141,3 @@ void hf_detail_nofault_start(void)
 	hf_detail_memory_start();
 	hf_detail_nofault_choose();
 }
-
-/* ---- calibration -------------------------------------------------------------------------- */
-
-#if HF_ARCH_HAS_REP
-
-enum {
-	BATCH_NS = 3000,
-	ROUNDS = 2,
-	BUDGET_NS = 1800000,
-	BUFFER = HF_DETAIL_POLICY_CALIBRATE_MOST + 64,
-};
-
-struct calibration {
-	char *to, *from;
-	uint64_t deadline;
-	bool copies;
-};
-
-/* An hf_detail_policy_time_t: the shortest of a few batches, in units of 1/256 ns. */
-static uint64_t measure(void *state, bool repeat, size_t size, size_t offset)
-{
-	const struct calibration *c = (const struct calibration *)state;
-	unsigned int row = repeat ? FSRM : default_row(c->copies);
-	hf_clear_function_t clear = implementations[row].clear;
-	hf_copy_function_t copy = implementations[row].copy;
-	uint64_t least = UINT64_MAX;
-	size_t left = 0;
-
-	for (int round = 0; round < ROUNDS; round++) {
-		uint64_t start = hf_detail_env_now(), end, n = 0;
-
-		do {
-			for (int i = 0; i < 8 && (i == 0 || size <= 16384); i++, n++)
-				left |= c->copies ? copy(c->to + offset, c->from + 3 * offset, size)
-						  : clear(c->to + offset, size);
-			end = hf_detail_env_now();
-		} while (end - start < BATCH_NS);
-		if (left || end > c->deadline)
-			return 0; /* a fault, or time is up */
-		if ((end - start) * 256 / n < least)
-			least = (end - start) * 256 / n;
-	}
-	return least;
-}
-
-int hf_nofault_calibrate(void)
-{
-	struct hf_detail_limits *const limits[] = { &hf_detail_clear_limits,
-						    &hf_detail_copy_limits };
-	struct calibration c;
-	bool have_time = true;
-	uint64_t from[2];
-
-	c.deadline = hf_detail_env_now() + BUDGET_NS;
-	c.to = (char *)hf_detail_env_memory_get(2 * BUFFER);
-	if (!c.to)
-		return -NOMEM;
-	c.from = c.to + BUFFER;
-	for (unsigned int i = 0; i < 2; i++) {
-		from[i] = hf_atomic64_load_relaxed(&limits[i]->repeat_from);
-		c.copies = i;
-		have_time = have_time && hf_detail_policy_calibrate(&from[i], measure, &c);
-	}
-	hf_detail_env_memory_put(c.to, 2 * BUFFER);
-	if (!have_time)
-		return -AGAIN;
-	for (unsigned int i = 0; i < 2; i++) {
-		set_limits(limits[i], from[i], hf_atomic64_load_relaxed(&limits[i]->stream_from));
-		hf_atomic32_store_relaxed(&repeats[i], from[i] <= HF_DETAIL_POLICY_CALIBRATE_LEAST);
-	}
-	hf_detail_nofault_choose();
-	return 0;
-}
-
-#else
-
-int hf_nofault_calibrate(void)
-{
-	return -NOTSUP;
-}
-
-#endif

@@ -42,16 +42,12 @@
 /* ---- less than W bytes: both ends, which may overlap, as if they followed each other --------- */
 
 /* Of N bytes each. */
-#define FIND_TWO(N, TYPE, LOAD_BOTH)                                                               \
+#define FIND_TWO(N, TYPE, LOAD)                                                                    \
 	do {                                                                                       \
 		HALF both;                                                                         \
 		size_t place;                                                                      \
                                                                                                    \
-		__asm__ volatile goto(LOAD_BOTH                                                    \
-				      : "=&x"(both)                                                \
-				      : "m"(*(const TYPE *)p), "m"(*(const TYPE *)(end - (N)))     \
-				      : "memory"                                                   \
-				      : fault);                                                    \
+		HALF_LOAD_TWO_OR(both, LOAD, TYPE, p, end - (N), fault);                           \
 		hits = HALF_SAME(both, HALF_SPLAT_BYTE(byte)) & ((1u << 2 * (N)) - 1);             \
 		if (HF_LIKELY(!hits))                                                              \
 			return NOT_FOUND;                                                          \

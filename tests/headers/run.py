@@ -718,7 +718,7 @@ def system_header(tree):
 
 
 # Functions with one definition for each of two platforms.
-BY_ENVIRONMENT = r"hf_nofault_calibrate|hf_region_end"
+BY_ENVIRONMENT = r"hf_region_end"
 
 
 def defined(code):

@@ -4,9 +4,6 @@
  *
  *   policy choose VENDOR FAMILY MODEL [FEATURE...]
  *       prints the vectors of a clear and of a copy, CLEAR_FROM COPY_FROM WHY; a threshold that is never reached is "never"
- *   policy calibrate FROM
- *       reads lines REPEAT SIZE OFFSET TIME, and prints the threshold FROM after calibration with these
- *       times in place of measured ones; "no time: " before it = a time was missing
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -64,48 +61,13 @@ static int choose(int argc, char **argv)
 	return 0;
 }
 
-static struct {
-	int repeat;
-	size_t size, offset;
-	uint64_t time;
-} timings[256];
-static size_t count;
-
-static uint64_t archived(void *state, bool repeat, size_t size, size_t offset)
-{
-	(void)state;
-	for (size_t i = 0; i < count; i++) {
-		if (timings[i].repeat == repeat && timings[i].size == size &&
-		    timings[i].offset == offset)
-			return timings[i].time;
-	}
-	return 0;
-}
-
-static int calibrate(const char *text)
-{
-	uint64_t from = strcmp(text, "never") ? strtoull(text, NULL, 10) : UINT64_MAX;
-
-	while (count < sizeof(timings) / sizeof(timings[0]) &&
-	       scanf("%d %zu %zu %" SCNu64, &timings[count].repeat, &timings[count].size,
-		     &timings[count].offset, &timings[count].time) == 4)
-		count++;
-	printf(hf_detail_policy_calibrate(&from, archived, NULL) ? "" : "no time: ");
-	print_size(from);
-	printf("\n");
-	return 0;
-}
-
 int main(int argc, char **argv)
 {
 	int status = 2;
 
 	if (argc > 2 && !strcmp(argv[1], "choose"))
 		status = choose(argc - 2, argv + 2);
-	else if (argc == 3 && !strcmp(argv[1], "calibrate"))
-		status = calibrate(argv[2]);
 	if (status == 2)
-		fprintf(stderr, "usage: policy choose VENDOR FAMILY MODEL [FEATURE...]\n"
-				"       policy calibrate FROM < TIMINGS\n");
+		fprintf(stderr, "usage: policy choose VENDOR FAMILY MODEL [FEATURE...]\n");
 	return status;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// nofault: strings, hf_nofault_last(), selection, calibration, spans, resuming after a fault, hostile lengths, untorn
+// nofault: strings, hf_nofault_last(), selection, spans, resuming after a fault, hostile lengths, untorn
 // words. The battery tests single words, the sweeps every size and every position of a fault.
 #include "unit.h"
 
@@ -209,26 +209,6 @@ TEST_F(NoFault, FormsInALoopOfArithmetic)
 			}
 		}
 		EXPECT_EQ(sum, expected) << name;
-	}
-}
-
-TEST_F(NoFault, CalibrationLeavesARightDefault)
-{
-	int result = hf_nofault_calibrate();
-
-#if HF_ARCH_HAS_REP
-	EXPECT_TRUE(result == 0 || result == -EAGAIN) << result;
-#else
-	EXPECT_EQ(result, -ENOTSUP);
-#endif
-	EXPECT_STREQ(hf_variant_clear_chosen(), "default");
-	Edge e;
-
-	for (size_t size : { size_t(1), size_t(40), size_t(300), page }) {
-		EXPECT_EQ(hf_clear_nofault(e.edge - size, size + 17), 17u);
-		EXPECT_EQ(std::string(e.edge - size, size), std::string(size, 0));
-		std::vector<char> to(2 * page);
-		EXPECT_EQ(hf_copy_nofault(to.data(), e.edge - size, size + 17), 17u);
 	}
 }
 

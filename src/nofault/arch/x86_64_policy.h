@@ -31,24 +31,4 @@ struct hf_detail_policy {
 struct hf_detail_policy hf_detail_policy_of(const struct hf_detail_cpu *cpu)
 	__attribute__((visibility("hidden")));
 
-/* Measures one operation, in any unit of time; 0 = no time left. */
-typedef uint64_t (*hf_detail_policy_time_t)(void *state, bool repeat, size_t size, size_t offset);
-
-/* The sizes that calibration measures: powers of two, in bytes. */
-#define HF_DETAIL_POLICY_CALIBRATE_LEAST ((size_t)16)
-#define HF_DETAIL_POLICY_CALIBRATE_MOST ((size_t)512 << 10)
-
-/**
- * hf_detail_policy_calibrate - lower a threshold of the table where live timings say so
- * @from: the table's threshold; becomes the least size from which on the repeated instruction is
- *        faster than the loop by 1/32 at every measured size, aligned and misaligned, if that is
- *        less
- *
- * It never raises a threshold: the table was measured on quiet machines, but this one may be busy.
- *
- * Return: false = there was not enough time, and *from is unchanged
- */
-bool hf_detail_policy_calibrate(uint64_t *from, hf_detail_policy_time_t time, void *state)
-	__attribute__((visibility("hidden")));
-
 #endif

@@ -17,6 +17,14 @@
 #define HALF_AT(p) "m"(*(const HALF *)(p))
 #define HALF_BITS(v) ((uint32_t)__builtin_ia32_pmovmskb128((sse_bytes_t)(v)))
 
+/* value = the words at p and q, one after the other: HALF_LOAD_8_8 or _4_4. */
+#define HALF_LOAD_TWO_OR(value, LOAD, TYPE, p, q, label)                                           \
+	__asm__ volatile goto(LOAD(label)                                                          \
+			      : "=&x"(value)                                                       \
+			      : "m"(*(const TYPE *)(p)), "m"(*(const TYPE *)(q))                   \
+			      : "memory"                                                           \
+			      : label)
+
 /* With AVX2, 16 bytes: -1 for each that equals the one in `all`, or that differs at p and q. */
 #define HALF_HITS_OR(value, p, all, label)                                                         \
 	__asm__ volatile goto(TRY_OR("vpcmpeqb %1, %2, %0", label)                                 \
@@ -65,13 +73,13 @@
 /* clang-format off */
 /* Two words of 8, or of 4, bytes from operands 1 and 2. */
 #if VECTOR_BYTES == 16
-#define HALF_LOAD_8_8 TRY_OR("movq %1, %0", fault) TRY_OR("movhps %2, %0", fault)
-#define HALF_LOAD_4_4 \
-	TRY_OR("movd %1, %0", fault) TRY_OR("pinsrw $2, %2, %0", fault) \
-	TRY_OR("pinsrw $3, 2+%2, %0", fault)
+#define HALF_LOAD_8_8(label) TRY_OR("movq %1, %0", label) TRY_OR("movhps %2, %0", label)
+#define HALF_LOAD_4_4(label) \
+	TRY_OR("movd %1, %0", label) TRY_OR("pinsrw $2, %2, %0", label) \
+	TRY_OR("pinsrw $3, 2+%2, %0", label)
 #else
-#define HALF_LOAD_8_8 TRY_OR("vmovq %1, %0", fault) TRY_OR("vmovhps %2, %0, %0", fault)
-#define HALF_LOAD_4_4 TRY_OR("vmovd %1, %0", fault) TRY_OR("vpinsrd $1, %2, %0, %0", fault)
+#define HALF_LOAD_8_8(label) TRY_OR("vmovq %1, %0", label) TRY_OR("vmovhps %2, %0, %0", label)
+#define HALF_LOAD_4_4(label) TRY_OR("vmovd %1, %0", label) TRY_OR("vpinsrd $1, %2, %0, %0", label)
 #endif
 
 #ifndef VECTOR_MASKED

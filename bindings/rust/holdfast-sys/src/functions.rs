@@ -97,7 +97,6 @@ functions! {
         fn hf_load8_safe(value: *mut u8, p: *const c_void) -> c_int;
         fn hf_move_is_down(dst: *const c_void, src: *const c_void, len: usize) -> bool;
         fn hf_move_nofault(dst: *mut c_void, src: *const c_void, len: usize) -> usize;
-        fn hf_nofault_calibrate() -> c_int;
         fn hf_nofault_handle(arg0: c_int, arg1: *const c_void, arg2: *mut c_void) -> bool;
         fn hf_nofault_install() -> c_int;
         fn hf_nofault_last() -> hf_nofault_fault;
