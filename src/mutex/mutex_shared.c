@@ -21,7 +21,7 @@
 #define HF_MUTEX_SHARED_SPIN_NS 10000
 #endif
 
-static bool lock_contended(hf_atomic32_t *word, uint64_t deadline)
+static bool shared_lock_contended(hf_atomic32_t *word, uint64_t deadline)
 {
 	hf_wait_t wait = HF_WAIT_INIT;
 
@@ -40,7 +40,7 @@ __attribute__((__noinline__)) bool hf_detail_mutex_shared_lock_slow(hf_atomic32_
 	bool locked;
 
 	HF_DETAIL_PROBE2(contended, word, 1);
-	locked = lock_contended(word, deadline);
+	locked = shared_lock_contended(word, deadline);
 	HF_DETAIL_PROBE3(acquired, word, 1, locked);
 	hf_detail_profile_end(start, HF_DETAIL_PROFILE_MUTEX_SHARED, word, HF_DETAIL_CALL_SITE);
 	return locked;

@@ -201,7 +201,7 @@ void hf_detail_bucket_unlock(struct hf_detail_bucket *bucket)
 /* ---- a queue: all under the lock of its bucket --------------------------------------------- */
 
 /* The first waiter at an address, or NULL. */
-static struct hf_detail_waiter *find(const struct hf_detail_bucket *bucket, const void *at)
+static struct hf_detail_waiter *waiter_find(const struct hf_detail_bucket *bucket, const void *at)
 {
 	struct hf_detail_waiter *waiter = bucket->first;
 
@@ -210,7 +210,7 @@ static struct hf_detail_waiter *find(const struct hf_detail_bucket *bucket, cons
 	return waiter;
 }
 
-static void append(struct hf_detail_bucket *bucket, struct hf_detail_waiter *waiter)
+static void waiter_append(struct hf_detail_bucket *bucket, struct hf_detail_waiter *waiter)
 {
 	waiter->next = NULL;
 	waiter->prev = bucket->last;
@@ -222,25 +222,26 @@ static void append(struct hf_detail_bucket *bucket, struct hf_detail_waiter *wai
 }
 
 /* Q7. Returns false if the parent process queued it. */
-static bool is_queued(const struct hf_detail_bucket *bucket, const struct hf_detail_waiter *waiter)
+static bool waiter_is_queued(const struct hf_detail_bucket *bucket,
+			     const struct hf_detail_waiter *waiter)
 {
 	return waiter->born == bucket->born;
 }
 
-static void take_out(struct hf_detail_bucket *bucket, struct hf_detail_waiter *waiter)
+static void waiter_take_out(struct hf_detail_bucket *bucket, struct hf_detail_waiter *waiter)
 {
 	*(waiter->prev ? &waiter->prev->next : &bucket->first) = waiter->next;
 	*(waiter->next ? &waiter->next->prev : &bucket->last) = waiter->prev;
 }
 
 /* Adds to the number of waiters of the queue at @at. */
-static void count(hf_atomic32_t *at, uint32_t n)
+static void count_waiters(hf_atomic32_t *at, uint32_t n)
 {
 	hf_atomic32_store_relaxed(at, hf_atomic32_load_relaxed(at) + n);
 }
 
 /* SPINNING, PARKED -> RELEASED, of a waiter that was taken out. Returns what to wake, or NULL. */
-static hf_atomic32_t *release(struct hf_detail_waiter *waiter)
+static hf_atomic32_t *waiter_release(struct hf_detail_waiter *waiter)
 {
 	hf_atomic32_t *state = &waiter->state;
 
@@ -251,7 +252,7 @@ static hf_atomic32_t *release(struct hf_detail_waiter *waiter)
 }
 
 /* Wakes the thread that parks on @state, if not NULL. Its stack frame may be gone already. */
-static void wake(const void *at, hf_atomic32_t *state)
+static void waiter_wake(const void *at, hf_atomic32_t *state)
 {
 	if (!state)
 		return;
@@ -263,7 +264,8 @@ static void wake(const void *at, hf_atomic32_t *state)
  * Parks until @until while the waiter's state is PARKED. Returns true if @deadline has passed. The
  * probe reports @at, since waiter->at may be read only under the bucket's lock.
  */
-static bool park(struct hf_detail_waiter *waiter, const void *at, uint64_t until, uint64_t deadline)
+static bool waiter_park(struct hf_detail_waiter *waiter, const void *at, uint64_t until,
+			uint64_t deadline)
 {
 	HF_DETAIL_PROBE3(park, at, &waiter->state, until);
 	return hf_env_park(&waiter->state, HF_DETAIL_WAITER_PARKED, until, HF_ENV_PRIVATE) ==
@@ -271,7 +273,7 @@ static bool park(struct hf_detail_waiter *waiter, const void *at, uint64_t until
 	       hf_detail_is_past(deadline);
 }
 
-static bool is_released(const struct hf_detail_waiter *waiter)
+static bool waiter_is_released(const struct hf_detail_waiter *waiter)
 {
 	return hf_atomic32_load_acquire(&waiter->state) == HF_DETAIL_WAITER_RELEASED; /* Q8 */
 }
@@ -285,7 +287,7 @@ static bool needs_wake(const struct hf_detail_waiter *first)
 }
 
 /* Q6: does `need` count a single lock? */
-static bool is_only(const hf_atomic32_t *need)
+static bool need_is_one(const hf_atomic32_t *need)
 {
 	return hf_atomic32_load_relaxed(need) == 1;
 }
@@ -299,7 +301,7 @@ static void change_flags(struct hf_detail_bucket *bucket, uint32_t clear, uint32
 /* Updates `need` and the flags after the first waiter has changed. @needed: needs_wake() before. */
 static void bucket_update(struct hf_detail_bucket *bucket, const void *lock, bool needed)
 {
-	const struct hf_detail_waiter *first = find(bucket, lock);
+	const struct hf_detail_waiter *first = waiter_find(bucket, lock);
 	hf_atomic32_t *need = &hf_detail_parking_table()->need[HF_DETAIL_PARKING_INDEX(lock)];
 	bool needs = needs_wake(first);
 
@@ -308,7 +310,8 @@ static void bucket_update(struct hf_detail_bucket *bucket, const void *lock, boo
 			need, hf_atomic32_load_relaxed(need) + (needs ? 1u : UINT32_MAX));
 	if (!first)
 		change_flags(bucket, HF_DETAIL_BUCKET_FLAGS, 0);
-	else if (needs && hf_detail_waiter_state(first) == HF_DETAIL_WAITER_WAKING && is_only(need))
+	else if (needs && hf_detail_waiter_state(first) == HF_DETAIL_WAITER_WAKING &&
+		 need_is_one(need))
 		change_flags(bucket, 0, HF_DETAIL_BUCKET_WAITERS | HF_DETAIL_BUCKET_WAKING);
 	else
 		change_flags(bucket, HF_DETAIL_BUCKET_WAKING, HF_DETAIL_BUCKET_WAITERS);
@@ -318,12 +321,12 @@ static void bucket_update(struct hf_detail_bucket *bucket, const void *lock, boo
 static bool enqueue(struct hf_detail_bucket *bucket, struct hf_detail_waiter *waiter,
 		    uint32_t if_first)
 {
-	struct hf_detail_waiter *first = find(bucket, waiter->lock);
+	struct hf_detail_waiter *first = waiter_find(bucket, waiter->lock);
 
 	waiter->at = waiter->lock;
 	hf_atomic32_store_relaxed(&waiter->state,
 				  first ? (uint32_t)HF_DETAIL_WAITER_PARKED : if_first);
-	append(bucket, waiter);
+	waiter_append(bucket, waiter);
 	bucket_update(bucket, waiter->lock, needs_wake(first)); /* W2: others rely on the first */
 	return !first;
 }
@@ -333,7 +336,7 @@ static struct hf_detail_bucket *bucket_lock_of(struct hf_detail_waiter *waiter)
 {
 	struct hf_detail_bucket *bucket = hf_detail_bucket_lock(waiter->lock);
 
-	if (HF_UNLIKELY(!is_queued(bucket, waiter)))
+	if (HF_UNLIKELY(!waiter_is_queued(bucket, waiter)))
 		(void)enqueue(bucket, waiter, HF_DETAIL_WAITER_HEAD);
 	return bucket;
 }
@@ -352,7 +355,7 @@ static void set_head(struct hf_detail_waiter *waiter, uint32_t state)
 /* PARKED -> WAKING, of the first waiter. Returns what the caller must wake, or NULL. */
 static hf_atomic32_t *mark_first_waking(struct hf_detail_bucket *bucket, const hf_atomic32_t *lock)
 {
-	struct hf_detail_waiter *first = find(bucket, lock);
+	struct hf_detail_waiter *first = waiter_find(bucket, lock);
 
 	if (!first || hf_detail_waiter_state(first) != HF_DETAIL_WAITER_PARKED)
 		return NULL;
@@ -366,15 +369,15 @@ static void finish_wait(struct hf_detail_waiter *waiter, bool locked)
 {
 	hf_atomic32_t *lock = waiter->lock, *woken = NULL;
 	struct hf_detail_bucket *bucket = bucket_lock_of(waiter);
-	struct hf_detail_waiter *first = find(bucket, lock);
+	struct hf_detail_waiter *first = waiter_find(bucket, lock);
 	bool was_first = first == waiter, needed = needs_wake(first);
 
 	if (hf_detail_waiter_state(waiter) == HF_DETAIL_WAITER_RELEASED) {
 		hf_detail_bucket_unlock(bucket); /* it was released while it was giving up */
 		return;
 	}
-	take_out(bucket, waiter);
-	first = find(bucket, lock);
+	waiter_take_out(bucket, waiter);
+	first = waiter_find(bucket, lock);
 	/* W4. Even if @waiter was PARKED: others may have relied on a wake-up in flight to it. */
 	if (first && was_first && !locked) {
 		woken = &first->state;
@@ -384,7 +387,7 @@ static void finish_wait(struct hf_detail_waiter *waiter, bool locked)
 	if (was_first)
 		change_flags(bucket, HF_DETAIL_BUCKET_AWAITED, 0);
 	hf_detail_bucket_unlock(bucket);
-	wake(lock, woken);
+	waiter_wake(lock, woken);
 }
 
 /*
@@ -396,7 +399,7 @@ static void finish_wait(struct hf_detail_waiter *waiter, bool locked)
 static bool find_successor(struct hf_detail_bucket *bucket, const hf_atomic32_t *lock,
 			   uint32_t processor, hf_atomic32_t **woken)
 {
-	struct hf_detail_waiter *next = find(bucket, lock);
+	struct hf_detail_waiter *next = waiter_find(bucket, lock);
 	int left = SEARCH_LIMIT;
 
 	if (next && next->processor == processor &&
@@ -408,9 +411,9 @@ static bool find_successor(struct hf_detail_bucket *bucket, const hf_atomic32_t 
 	while (next && left--) {
 		next = next->next;
 		if (next && next->at == lock && next->processor == processor) {
-			take_out(bucket, next);
+			waiter_take_out(bucket, next);
 			next->dequeued = true;
-			*woken = release(next);
+			*woken = waiter_release(next);
 			return true;
 		}
 	}
@@ -460,10 +463,10 @@ static enum hf_detail_park park_until_woken(struct hf_detail_waiter *waiter,
 				recheck = hf_detail_earlier(recheck * 2, HF_DETAIL_RECHECK_MAX_NS);
 			}
 		}
-		if (park(waiter, waiter->lock, until, deadline))
+		if (waiter_park(waiter, waiter->lock, until, deadline))
 			return HF_DETAIL_PARK_TIMED_OUT;
 	}
-	return is_released(waiter) ? HF_DETAIL_PARK_RELEASED : HF_DETAIL_PARK_NONE;
+	return waiter_is_released(waiter) ? HF_DETAIL_PARK_RELEASED : HF_DETAIL_PARK_NONE;
 }
 
 /* Spins as the first waiter: WAKING -> HEAD, unless it acquires the lock at once. */
@@ -521,7 +524,7 @@ enum hf_detail_park hf_detail_park_to_lock(hf_atomic32_t *lock, hf_detail_try_lo
 	if (queues)
 		(void)enqueue(bucket, &waiter, HF_DETAIL_WAITER_HEAD);
 	hf_detail_bucket_unlock(bucket);
-	wake(lock, woken);
+	waiter_wake(lock, woken);
 	if (queues)
 		return wait_to_lock(&waiter, try_lock, deadline);
 	hf_detail_turn_begin();
@@ -534,7 +537,7 @@ void hf_detail_unpark_first(hf_atomic32_t *lock)
 	hf_atomic32_t *woken = mark_first_waking(bucket, lock);
 
 	hf_detail_bucket_unlock(bucket);
-	wake(lock, woken);
+	waiter_wake(lock, woken);
 }
 
 void hf_detail_unpark_and_leave(hf_atomic32_t *lock)
@@ -544,8 +547,8 @@ void hf_detail_unpark_and_leave(hf_atomic32_t *lock)
 
 	(void)find_successor(bucket, lock, hf_env_processor(), &woken);
 	bucket_unlock_blocked(bucket);
-	wake(lock, first);
-	wake(lock, woken);
+	waiter_wake(lock, first);
+	waiter_wake(lock, woken);
 }
 
 /* ---- waiting for a signal ------------------------------------------------------------------ */
@@ -576,7 +579,7 @@ static void leave_processor(const struct hf_detail_waiter *waiter)
 	bucket = hf_detail_bucket_lock(waiter->lock);
 	(void)find_successor(bucket, waiter->lock, waiter->processor, &woken);
 	hf_detail_bucket_unlock(bucket);
-	wake(waiter->lock, woken);
+	waiter_wake(waiter->lock, woken);
 }
 
 /* Takes out a waiter that has timed out. Returns false if another thread has done so. */
@@ -585,9 +588,9 @@ static bool leave_queue(hf_atomic32_t *at, struct hf_detail_waiter *waiter)
 	struct hf_detail_bucket *bucket = hf_detail_bucket_lock(at);
 	bool leaves = !waiter->dequeued;
 
-	if (leaves && is_queued(bucket, waiter)) {
-		take_out(bucket, waiter);
-		count(at, UINT32_MAX);
+	if (leaves && waiter_is_queued(bucket, waiter)) {
+		waiter_take_out(bucket, waiter);
+		count_waiters(at, UINT32_MAX);
 	}
 	hf_detail_bucket_unlock(bucket);
 	return leaves;
@@ -609,8 +612,8 @@ enum hf_detail_park hf_detail_park_to_wait(hf_atomic32_t *at, hf_atomic32_t *loc
 							     : HF_DETAIL_WAITER_PARKED);
 	signals = hf_env_signals_block();
 	bucket = bucket_lock_blocked(at);
-	append(bucket, &waiter);
-	count(at, 1);
+	waiter_append(bucket, &waiter);
+	count_waiters(at, 1);
 	bucket_unlock_blocked(bucket);
 	calls->before_sleep(lock, !calls->spin);
 	hf_env_signals_restore(signals);
@@ -619,13 +622,13 @@ enum hf_detail_park hf_detail_park_to_wait(hf_atomic32_t *at, hf_atomic32_t *loc
 		leave_processor(&waiter);
 
 	while (hf_detail_waiter_state(&waiter) == HF_DETAIL_WAITER_PARKED) {
-		if (!park(&waiter, at, deadline, deadline))
+		if (!waiter_park(&waiter, at, deadline, deadline))
 			continue;
 		if (leave_queue(at, &waiter))
 			return HF_DETAIL_PARK_TIMED_OUT;
 		break;
 	}
-	if (is_released(&waiter))
+	if (waiter_is_released(&waiter))
 		return HF_DETAIL_PARK_RELEASED;
 	return wait_to_lock(&waiter, calls->try_lock, HF_ENV_FOREVER);
 }
@@ -639,7 +642,7 @@ static void move_to_lock(struct hf_detail_waiter *waiter)
 
 	bucket_unlock_blocked(bucket);
 	if (is_first)
-		wake(lock, &waiter->state);
+		waiter_wake(lock, &waiter->state);
 }
 
 /*
@@ -648,12 +651,12 @@ static void move_to_lock(struct hf_detail_waiter *waiter)
  */
 static struct hf_detail_waiter *take_first(struct hf_detail_bucket *bucket, hf_atomic32_t *at)
 {
-	struct hf_detail_waiter *waiter = find(bucket, at);
+	struct hf_detail_waiter *waiter = waiter_find(bucket, at);
 	uint32_t waiters = hf_atomic32_load_relaxed(at);
 
 	hf_atomic32_store_relaxed(at, waiter ? waiters - 1 : 0);
 	if (waiter) {
-		take_out(bucket, waiter);
+		waiter_take_out(bucket, waiter);
 		waiter->dequeued = true;
 	}
 	return waiter;
@@ -668,10 +671,10 @@ void hf_detail_unpark_one(hf_atomic32_t *at)
 	bool moves = waiter && hf_detail_waiter_state(waiter) == HF_DETAIL_WAITER_PARKED &&
 		     hf_atomic32_load_relaxed(waiter->lock) &&
 		     hf_detail_parking_flags(waiter->lock);
-	hf_atomic32_t *woken = waiter && !moves ? release(waiter) : NULL;
+	hf_atomic32_t *woken = waiter && !moves ? waiter_release(waiter) : NULL;
 
 	bucket_unlock_blocked(bucket);
-	wake(at, woken);
+	waiter_wake(at, woken);
 	if (moves)
 		move_to_lock(waiter);
 	hf_env_signals_restore(
@@ -697,14 +700,14 @@ void hf_detail_unpark_all(hf_atomic32_t *at)
 
 	if (waiter && !hf_atomic32_load_relaxed(waiter->lock)) {
 		busy = waiter->processor;
-		woken = release(waiter);
+		woken = waiter_release(waiter);
 		waiter = take_first(bucket, at);
 	}
 	for (; waiter; waiter = take_first(bucket, at)) {
 		bool is_elsewhere;
 
 		if (hf_detail_waiter_state(waiter) == HF_DETAIL_WAITER_SPINNING) {
-			wake(at, release(waiter));
+			waiter_wake(at, waiter_release(waiter));
 			continue;
 		}
 		is_elsewhere = moved && moved->processor == busy && waiter->processor != busy;
@@ -715,7 +718,7 @@ void hf_detail_unpark_all(hf_atomic32_t *at)
 			last = &waiter->next;
 	}
 	bucket_unlock_blocked(bucket);
-	wake(at, woken);
+	waiter_wake(at, woken);
 	while ((waiter = moved)) {
 		moved = waiter->next;
 		move_to_lock(waiter);

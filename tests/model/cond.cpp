@@ -12,12 +12,12 @@
  *   freed       the last woken thread frees the condition variable: no thread touches it afterwards
  * and at the end the table is empty.
  */
-// MUTANT: waiters_not_counted HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=count
-// MUTANT: signalled_and_not_woken HF_MUTANT=unpark_missing HF_MUTANT_IN=wake
-// MUTANT: signalled_release HF_MUTANT=xchg_acq_rel_loses_release HF_MUTANT_IN=release
-// MUTANT: signalled_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=is_released
+// MUTANT: waiters_not_counted HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=count_waiters
+// MUTANT: signalled_and_not_woken HF_MUTANT=unpark_missing HF_MUTANT_IN=waiter_wake
+// MUTANT: signalled_release HF_MUTANT=xchg_acq_rel_loses_release HF_MUTANT_IN=waiter_release
+// MUTANT: signalled_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=waiter_is_released
 // MUTANT: spin_ends_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=spin_until_released
-// MUTANT: park_torn HF_MUTANT=park_torn HF_MUTANT_IN=park
+// MUTANT: park_torn HF_MUTANT=park_torn HF_MUTANT_IN=waiter_park
 // MUTANT: not_next HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=enqueue
 // MUTANT: shared_signal_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=hf_detail_cond_shared_wake HF_MODEL_ONLY=shared
 // MUTANT: shared_broadcast_lost HF_MUTANT=requeue_missing HF_MODEL_ONLY=shared

@@ -56,7 +56,7 @@ public:
 		else if (strcmp(in, "change_flags") == 0 && is_flag &&
 			 (after & HF_DETAIL_BUCKET_AWAITED))
 			reached_[ROOM_FOR_FIRST]++;
-		else if (strcmp(in, "release") == 0)
+		else if (strcmp(in, "waiter_release") == 0)
 			reached_[ROOM_FOR_ANOTHER]++;
 	}
 	/* The caller's lock operation has succeeded. */
