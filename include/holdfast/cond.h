@@ -46,9 +46,9 @@
  * Invariants
  *   C1  No signal is lost: a thread queues itself, or reads the number, before it releases the mutex. A
  *       thread that changes the condition under that mutex and then signals finds the waiter.
- *   C2  A thread that was woken or moved does not touch the condition variable again, and a signal does
- *       not touch it after it has dequeued the last waiter: the woken thread may free it if no
- *       other thread is going to wait or signal.
+ *   C2  A thread that was woken or moved does not touch the condition variable again, and a signal or
+ *       broadcast does not touch it after it has released a waiter: the first thread that returns
+ *       may free it if no other thread is going to wait or signal.
  *   C3  A waiter that times out never consumes a signal: under the lock of the bucket it either leaves
  *       the queue of the condition variable, or finds that a signal has dequeued it.
  *   C4  In the child of a fork no thread waits. A mutex that another thread held at the fork, or was

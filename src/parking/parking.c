@@ -138,10 +138,14 @@ const hf_atomic32_t *volatile hf_detail_parking_need = nobody;
 /* May be called before the constructor below; both find the same memory. */
 struct hf_detail_parking *hf_detail_parking_table(void)
 {
-	struct hf_detail_parking *table = (struct hf_detail_parking *)hf_detail_process_share(
-		parking, sizeof(struct hf_detail_parking), HF_DETAIL_PROCESS_WIPE);
+	const hf_atomic32_t *need = hf_detail_parking_need;
+	struct hf_detail_parking *table;
 
-	if (HF_UNLIKELY(hf_detail_parking_need == nobody) && table)
+	if (HF_LIKELY(need != nobody))
+		return (struct hf_detail_parking *)(uintptr_t)need; /* its first member */
+	table = (struct hf_detail_parking *)hf_detail_process_share(
+		parking, sizeof(struct hf_detail_parking), HF_DETAIL_PROCESS_WIPE);
+	if (table)
 		hf_detail_parking_need = table->need;
 	return table;
 }
@@ -646,15 +650,13 @@ static void move_to_lock(struct hf_detail_waiter *waiter)
 }
 
 /*
- * Takes the first waiter out of the queue; NULL = there is none. In the child of a fork the number
- * of waiters is stale: it becomes 0.
+ * Takes the first waiter out of the queue; NULL = there is none. Does not touch the memory at @at,
+ * which a thread that was released before may have freed (C2 of cond.h).
  */
-static struct hf_detail_waiter *take_first(struct hf_detail_bucket *bucket, hf_atomic32_t *at)
+static struct hf_detail_waiter *take_first(struct hf_detail_bucket *bucket, const void *at)
 {
 	struct hf_detail_waiter *waiter = waiter_find(bucket, at);
-	uint32_t waiters = hf_atomic32_load_relaxed(at);
 
-	hf_atomic32_store_relaxed(at, waiter ? waiters - 1 : 0);
 	if (waiter) {
 		waiter_take_out(bucket, waiter);
 		waiter->dequeued = true;
@@ -671,8 +673,12 @@ void hf_detail_unpark_one(hf_atomic32_t *at)
 	bool moves = waiter && hf_detail_waiter_state(waiter) == HF_DETAIL_WAITER_PARKED &&
 		     hf_atomic32_load_relaxed(waiter->lock) &&
 		     hf_detail_parking_flags(waiter->lock);
-	hf_atomic32_t *woken = waiter && !moves ? waiter_release(waiter) : NULL;
+	hf_atomic32_t *woken = NULL;
 
+	/* In the child of a fork the number is stale: it becomes 0. */
+	hf_atomic32_store_relaxed(at, waiter ? hf_atomic32_load_relaxed(at) - 1 : 0);
+	if (waiter && !moves)
+		woken = waiter_release(waiter);
 	bucket_unlock_blocked(bucket);
 	waiter_wake(at, woken);
 	if (moves)
@@ -698,6 +704,7 @@ void hf_detail_unpark_all(hf_atomic32_t *at)
 	uint32_t busy = hf_env_processor();
 	hf_atomic32_t *woken = NULL;
 
+	hf_atomic32_store_relaxed(at, 0);
 	if (waiter && !hf_atomic32_load_relaxed(waiter->lock)) {
 		busy = waiter->processor;
 		woken = waiter_release(waiter);

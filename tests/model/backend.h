@@ -94,6 +94,12 @@ namespace hf_model
 	X(store_high32_wide)                                                                        \
 	/* Stores the count beside the lock half unconditionally, and always succeeds. */           \
 	X(cmpxchg64_blind)                                                                          \
+	/* This store comes later: after the thread's next exchange. */                             \
+	X(store_relaxed_late)                                                                       \
+	/* This store is made twice. */                                                             \
+	X(store_release_twice)                                                                      \
+	/* The word is read once more after this operation. */                                      \
+	X(fetch_sub_reads_again)                                                                    \
 	/* This store is missing, or keeps a bit; this load finds 1, always a bit, or never one. */ \
 	X(store_relaxed_missing)                                                                    \
 	X(store_high32_missing)                                                                     \
@@ -188,13 +194,26 @@ public:
 template <typename T>
 class cell {
 public:
-	T load(rl::memory_order mo, const where &at) const { return atom_.load(mo, at); }
+	T load(rl::memory_order mo, const where &at) const
+	{
+		T value = atom_.load(mo, at); /* other threads may run before it */
+
+		exists(at);
+		return value;
+	}
+
+	/*
+	 * The scenario's thread has freed the memory, as it may by the primitive's promise: no
+	 * thread may touch it from now on.
+	 */
+	void free() { freed_ = true; }
 
 	void store(T value, rl::memory_order mo, const where &at)
 	{
 		step one;
 		T before = made_ == BY_NOTHING ? T() : atom_.debug_value();
 
+		exists(at);
 		if (made_ == BY_STORE && atom_.load(rl::mo_relaxed, at) != before) {
 			/* A2: this store is overwritten at once; no thread ever sees it. */
 			see_last(at);
@@ -227,6 +246,7 @@ public:
 		step one;
 		T before = atom_.load(rl::mo_relaxed, at);
 
+		exists(at);
 		if ((before & mask) == expected) {
 			before = atom_.debug_value();
 			if ((before & mask) == expected) {
@@ -272,9 +292,13 @@ private:
 
 	rl::atomic<T> atom_;
 	int made_ = BY_NOTHING;
+	bool freed_ = false;
+
+	void exists(const where &at) const { check(!freed_, "touched after it was freed", at); }
 
 	T swap(T value, rl::memory_order mo, const where &at)
 	{
+		exists(at);
 		T before = atom_.exchange(value, mo, at);
 
 		made_ = BY_RMW;
@@ -337,6 +361,17 @@ inline uint64_t load(const hf_atomic64 *p, rl::memory_order mo, const where &at)
 	return p->word.load(mo, at);
 }
 
+/* The mutant store_relaxed_late: makes the store that the thread has put off. */
+inline void late_store(const where &at)
+{
+	hf_atomic32 *word = self().late_word;
+
+	if (!word)
+		return;
+	self().late_word = NULL;
+	word->own.store(self().late_value, rl::mo_relaxed, at);
+}
+
 inline bool cmpxchg(hf_atomic32 *p, uint32_t *old, uint32_t value, rl::memory_order mo,
 		    const where &at, uint32_t mask = ~0u)
 {
@@ -369,8 +404,14 @@ uint32_t update(hf_atomic32 *p, F f, rl::memory_order mo, const where &at, bool 
 		uint32_t mask = ~0u)
 {
 	may_die();
-	return p->whole ? (uint32_t)p->whole->update(mask, f, mo, at, torn)
-			: p->own.update(mask, f, mo, at, torn);
+
+	uint32_t before = p->whole ? (uint32_t)p->whole->update(mask, f, mo, at, torn)
+				   : p->own.update(mask, f, mo, at, torn);
+
+	late_store(at);
+	if (is_mutant(mutant::fetch_sub_reads_again, at, p->name) && !p->whole)
+		(void)p->own.load(rl::mo_relaxed, at);
+	return before;
 }
 
 template <typename F>
@@ -431,6 +472,8 @@ inline rl::memory_order acq_rel(mutant loses_acquire, mutant loses_release, cons
 						 HF_MODEL_AT)                                      \
 	{                                                                                          \
 		hf_model::store(p, value, HF_MODEL_ORDER(mutant, mo, relaxed), at);                \
+		if (HF_MODEL_IS(store_release_twice, ""))                                          \
+			hf_model::store(p, value, rl::mo_relaxed, at);                             \
 	}
 
 HF_MODEL_LOAD(32, acquire, load_acquire)
@@ -451,8 +494,12 @@ inline void hf_atomic32_store_relaxed(hf_atomic32_t *p, uint32_t value, HF_MODEL
 {
 	if (HF_MODEL_IS(store_relaxed_keeps_bit1, ""))
 		value |= hf_model::load(p, rl::mo_relaxed, at) & 2;
-	if (!HF_MODEL_IS(store_relaxed_missing, p->name))
+	if (HF_MODEL_IS(store_relaxed_late, "")) {
+		hf_model::self().late_word = p;
+		hf_model::self().late_value = value;
+	} else if (!HF_MODEL_IS(store_relaxed_missing, p->name)) {
 		hf_model::store(p, value, rl::mo_relaxed, at);
+	}
 }
 
 inline void hf_atomic64_store_relaxed(hf_atomic64_t *p, uint64_t value, HF_MODEL_AT)

@@ -9,7 +9,8 @@
  *   each takes  as many signals as waiters, or one broadcast: every waiter returns
  *   timeout     one waiter times out at any point, and does not consume a signal
  *   no barrier  the same where membarrier() is unavailable, also with a timeout
- *   freed       the last woken thread frees the condition variable: no thread touches it afterwards
+ *   freed       the first thread that is woken frees the condition variable as soon as it returns:
+ *               no thread touches it afterwards (C2)
  * and at the end the table is empty.
  */
 // MUTANT: waiters_not_counted HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=count_waiters
@@ -19,6 +20,8 @@
 // MUTANT: spin_ends_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=spin_until_released
 // MUTANT: park_torn HF_MUTANT=park_torn HF_MUTANT_IN=waiter_park
 // MUTANT: not_next HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=enqueue
+// MUTANT: signal_counts_late HF_MUTANT=store_relaxed_late HF_MUTANT_IN=hf_detail_unpark_one HF_MODEL_ONLY=freed
+// MUTANT: broadcast_counts_late HF_MUTANT=store_relaxed_late HF_MUTANT_IN=hf_detail_unpark_all HF_MODEL_ONLY=freed
 // MUTANT: shared_signal_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=hf_detail_cond_shared_wake HF_MODEL_ONLY=shared
 // MUTANT: shared_broadcast_lost HF_MUTANT=requeue_missing HF_MODEL_ONLY=shared
 // MUTANT: shared_park_torn HF_MUTANT=park_torn HF_MUTANT_IN=shared_wait_at HF_MODEL_ONLY=shared
@@ -42,7 +45,7 @@ struct own {
 	bool wait_late() { return hf_cond_wait_until(&c, &m, HF_MODEL_LATE); }
 	void signal() { hf_cond_signal(&c); }
 	void broadcast() { hf_cond_broadcast(&c); }
-	const void *cond() const { return &c.waiters; }
+	void free_cond() { c.waiters.own.free(); }
 };
 
 struct shared {
@@ -59,7 +62,7 @@ struct shared {
 	bool wait_late() { return hf_cond_shared_wait_until(&c, &m, HF_MODEL_LATE); }
 	void signal() { hf_cond_shared_signal(&c); }
 	void broadcast() { hf_cond_shared_broadcast(&c, &m); }
-	const void *cond() const { return &c.sequence; }
+	void free_cond() { c.sequence.own.free(); }
 };
 
 /* Thread 0 provides one item for each other thread; each waits and takes one. */
@@ -142,19 +145,54 @@ struct no_barrier : Base {
 
 /* Thread 1 is woken, and frees the condition variable. */
 template <class K>
-class freed : public handover<K, 2, SIGNAL_INSIDE> {
-	bool freed_ = false;
-
-public:
+struct freed_by_last : handover<K, 2, SIGNAL_INSIDE> {
 	void thread(unsigned int index)
 	{
 		handover<K, 2, SIGNAL_INSIDE>::thread(index);
 		if (index == 1)
-			freed_ = true;
+			this->k_.free_cond();
 	}
-	void changed(const void *object, uint64_t, uint64_t, const where &at)
+};
+
+/*
+ * Each thread but 0 waits once; thread 0 wakes them when all are queued. The first one that returns
+ * frees the condition variable: a wake-up is the only reason for which it can have returned.
+ */
+template <int N, how How>
+class freed_by_first : public hf_model::scenario {
+	own k_;
+	int returned_ = 0;
+	hf_model::parking parking_;
+
+public:
+	void thread(unsigned int index)
 	{
-		check(!freed_ || object != this->k_.cond(), "changed after it was freed", at);
+		bool inside = How == SIGNAL_INSIDE || How == BROADCAST_INSIDE;
+
+		if (index != 0) {
+			k_.lock();
+			k_.wait();
+			k_.unlock();
+			if (returned_++ == 0)
+				k_.free_cond();
+			return;
+		}
+		while (k_.c.waiters.own.now() != N - 1)
+			rl::yield(1, HF_MODEL_HERE);
+		k_.lock();
+		if (!inside)
+			k_.unlock();
+		if (How == BROADCAST_INSIDE || How == BROADCAST_AFTER)
+			k_.broadcast();
+		else
+			k_.signal();
+		if (inside)
+			k_.unlock();
+	}
+	void end()
+	{
+		check(returned_ == N - 1, "each was woken");
+		check(parking_.empty(), "nobody is left in the table");
 	}
 };
 
@@ -166,7 +204,7 @@ static void all(hf_model::run *run, const char *name)
 	run->search<handover<K, 2, BROADCAST_INSIDE>, 2>(name, 2);
 	run->search<handover<K, 2, BROADCAST_AFTER>, 2>(name, 2);
 	run->search<handover<K, 2, SIGNAL_AFTER, true>, 2>(name, 1);
-	run->search<freed<K>, 2>(name, 2);
+	run->search<freed_by_last<K>, 2>(name, 2);
 	run->random<handover<K, 3, SIGNAL_INSIDE>, 3>(name, 30000);
 	run->random<handover<K, 3, SIGNAL_AFTER>, 3>(name, 30000);
 	run->random<handover<K, 4, BROADCAST_INSIDE>, 4>(name, 30000);
@@ -181,6 +219,12 @@ int main(int argc, char **argv)
 
 	all<own>(&run, "cond");
 	all<shared>(&run, "shared");
+	run.search<freed_by_first<2, SIGNAL_INSIDE>, 2>("freed", 1);
+	run.search<freed_by_first<2, SIGNAL_AFTER>, 2>("freed", 2);
+	run.search<freed_by_first<2, BROADCAST_INSIDE>, 2>("freed", 1);
+	run.search<freed_by_first<2, BROADCAST_AFTER>, 2>("freed", 2);
+	run.random<freed_by_first<3, BROADCAST_INSIDE>, 3>("freed", 20000);
+	run.random<freed_by_first<4, BROADCAST_AFTER>, 4>("freed", 20000);
 	run.search<no_barrier<handover<own, 2, SIGNAL_INSIDE>>, 2>("no barrier", 1);
 	run.search<no_barrier<handover<own, 2, BROADCAST_AFTER>>, 2>("no barrier", 2);
 	run.random<no_barrier<handover<own, 3, SIGNAL_AFTER, true>>, 3>("no barrier", 30000);

@@ -49,10 +49,14 @@ protected:
 
 	explicit counted(int32_t n) { C::init(&count_, n); }
 
-	void put()
+	/* @for_good: no thread looks the object up, so the count's memory is freed, too. */
+	void put(bool for_good = false)
 	{
-		if (C::put(&count_))
-			free_it();
+		if (!C::put(&count_))
+			return;
+		free_it();
+		if (for_good)
+			count_.refs.own.free();
 	}
 
 	auto now() { return C::now(&count_); }
@@ -72,7 +76,7 @@ struct use_and_put : counted<C> {
 	void thread(unsigned int index)
 	{
 		this->use(index);
-		this->put();
+		this->put(true);
 	}
 };
 
@@ -83,9 +87,9 @@ struct get_and_put : counted<C> {
 	void thread(unsigned int index)
 	{
 		C::get(&this->count_);
-		this->put();
+		this->put(true);
 		this->use(index);
-		this->put();
+		this->put(true);
 	}
 };
 

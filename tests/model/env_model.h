@@ -27,6 +27,8 @@
 #define HF_NODES 2
 #define HF_MODEL_THREADS 4
 
+struct hf_atomic32;
+
 namespace hf_model
 {
 
@@ -35,15 +37,17 @@ struct thread_state {
 	unsigned int nodes; /* number it may use */
 	uint32_t used;      /* one bit per node */
 	int preempt_off;
-	unsigned int refused; /* node allocations that failed */
-	unsigned int fences;  /* hf_atomic_fence_seq_cst_at_rmw(), so far */
-	unsigned int naps;    /* spurious wakeups left */
-	unsigned int patrols; /* wakeups before HF_MODEL_LATE left */
-	bool late;            /* the thread has seen HF_MODEL_LATE */
-	bool no_barriers;     /* hf_env_barrier_all() fails */
-	bool mortal;          /* may be killed before any access to shared memory */
-	uint64_t turn_ns;     /* of the mutex */
-	int32_t spin_credit;  /* the condition variable's */
+	unsigned int refused;          /* node allocations that failed */
+	unsigned int fences;           /* hf_atomic_fence_seq_cst_at_rmw(), so far */
+	unsigned int naps;             /* spurious wakeups left */
+	unsigned int patrols;          /* wakeups before HF_MODEL_LATE left */
+	bool late;                     /* the thread has seen HF_MODEL_LATE */
+	bool no_barriers;              /* hf_env_barrier_all() fails */
+	bool mortal;                   /* may be killed before any access to shared memory */
+	uint64_t turn_ns;              /* of the mutex */
+	int32_t spin_credit;           /* the condition variable's */
+	struct hf_atomic32 *late_word; /* of the mutant store_relaxed_late */
+	uint32_t late_value;
 };
 
 inline thread_state threads[HF_MODEL_THREADS];

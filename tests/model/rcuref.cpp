@@ -15,6 +15,7 @@
  * The step none -> DEAD is relaxed, because no thread acquires from a dead count.
  */
 // MUTANT: put_release HF_MUTANT=fetch_sub_release HF_MUTANT_IN=hf_rcuref_put
+// MUTANT: reads_a_freed_count HF_MUTANT=fetch_sub_reads_again HF_MUTANT_IN=hf_rcuref_put
 // MUTANT: put_acquire HF_MUTANT=fence_acquire HF_MUTANT_IN=hf_detail_rcuref_put_rest
 // MUTANT: none_to_dead_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=hf_detail_rcuref_put_rest
 // MUTANT: get_acquire HF_MUTANT=fence_acquire HF_MUTANT_IN=hf_rcuref_get_acquire

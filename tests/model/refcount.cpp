@@ -29,6 +29,7 @@
 // MUTANT: is_one_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=hf_refcount_is_one_acquire
 // MUTANT: not_zero_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf_detail_refcount_add_not_zero
 // MUTANT: set_release HF_MUTANT=store_release
+// MUTANT: reads_a_freed_count HF_MUTANT=fetch_sub_reads_again HF_MUTANT_IN=hf_detail_refcount_sub_and_test
 // MUTANT: sub_torn HF_MUTANT=fetch_torn
 // MUTANT: swap_torn HF_MUTANT=cmpxchg_torn
 // MUTANT: not_repaired HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=hf_detail_refcount_repair

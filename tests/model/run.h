@@ -78,7 +78,8 @@ inline unsigned int stop_sleeping(unsigned int i)
 struct scenario : observer {
 	scenario()
 	{
-		static const thread_state fresh = { 1, 0, 0, 0, 0, 0, 0, false, false, false, 0, 0 };
+		static const thread_state fresh = { 1,     0,     0,     0, 0, 0,    0,
+						    false, false, false, 0, 0, NULL, 0 };
 
 		for (thread_state &t : threads)
 			t = fresh;
