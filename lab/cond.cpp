@@ -7,6 +7,10 @@
  *                                operation is one such round
  *   queue 1+1, 4+4   2, 8        producers and consumers of a queue of 16 places with a condition
  *                                for "not full" and one for "not empty"; an operation is an item
+ *   hand-over N      2, 4        each thread signals the next one's condition, held: with the mutex
+ *                                held, as most programs do; unlocked: after the unlock
+ *   meet N           2, 4        the last thread to arrive broadcasts, with the mutex held, to the
+ *                                others; an operation is one such meeting
  *   one slot 4+4     8           the same with one place, and broadcast instead of signal, as in a
  *                                benchmark of parking_lot: most woken threads find nothing to do
  *
@@ -23,6 +27,7 @@
 #include "bench.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -117,7 +122,7 @@ struct ParkingLotCond {
 
 /* ---- the cases ------------------------------------------------------------------------------- */
 
-enum class What { PING_PONG, BROADCAST, QUEUE };
+enum class What { PING_PONG, BROADCAST, QUEUE, HAND_OVER, MEET };
 
 constexpr uint64_t PLACES = 16;
 
@@ -127,13 +132,40 @@ struct Case {
 	int threads;             /* of a queue, half of them are producers */
 	uint64_t places = 0;     /* of a queue */
 	bool broadcasts = false; /* a queue's threads wake all waiters, not one */
+	bool unlocked = false;   /* hand-over: signals after the unlock */
 };
+
+constexpr int MOST_IN_TURN = 4;
 
 constexpr Case CASES[] = {
 	{ "ping-pong", What::PING_PONG, 2 },         { "broadcast to 8", What::BROADCAST, 9 },
 	{ "queue 1+1", What::QUEUE, 2, PLACES },     { "queue 4+4", What::QUEUE, 8, PLACES },
 	{ "one slot 4+4", What::QUEUE, 8, 1, true },
 };
+
+/* The woken thread and its waker want one processor: measured where processors are shared. */
+constexpr Case SHARED_CASES[] = {
+	{ "hand-over 2 held", What::HAND_OVER, 2 },
+	{ "hand-over 2 unlocked", What::HAND_OVER, 2, 0, false, true },
+	{ "hand-over 4 held", What::HAND_OVER, 4 },
+	{ "hand-over 4 unlocked", What::HAND_OVER, 4, 0, false, true },
+	{ "meet 2", What::MEET, 2 },
+	{ "meet 4", What::MEET, 4 },
+	CASES[3], /* queue 4+4 */
+};
+
+/* What is measured in that world: hand-overs everywhere, all else on one processor. */
+bool measured_in(const World &world, const Case &one)
+{
+	bool held = one.what == What::HAND_OVER && !one.unlocked;
+
+	return world.one || held || (world.busy && one.threads == 2);
+}
+
+std::string name_in(const World &world, const Case &one)
+{
+	return std::string(world.name) + ", " + one.name;
+}
 
 struct alignas(128) PerThread {
 	double cpu_ns = 0, switches = 0;
@@ -144,6 +176,7 @@ template <class C>
 struct alignas(128) Shared {
 	typename C::Lock lock;
 	C called, answered; /* a queue: not empty, not full */
+	C in_turn[MOST_IN_TURN];
 	bool over = false, wrong = false;
 	uint64_t done = 0;               /* operations: turns, rounds, items taken */
 	uint64_t last = 1;               /* ping-pong: the thread that had the last turn */
@@ -152,12 +185,12 @@ struct alignas(128) Shared {
 	uint64_t items[PLACES] = {};
 	int threads;
 	uint64_t places;
-	bool broadcasts;
+	bool broadcasts, unlocked;
 	std::vector<PerThread> of;
 
 	explicit Shared(const Case &one)
 		: threads(one.threads), places(one.places), broadcasts(one.broadcasts),
-		  of(static_cast<size_t>(one.threads))
+		  unlocked(one.unlocked), of(static_cast<size_t>(one.threads))
 	{
 	}
 };
@@ -175,6 +208,8 @@ struct Loops {
 		s->over = true;
 		s->called.broadcast();
 		s->answered.broadcast();
+		for (C &one : s->in_turn)
+			one.broadcast();
 	}
 
 	/* Does @step under the lock until it returns false; it counts its operations in @ops. */
@@ -212,6 +247,59 @@ struct Loops {
 				s->called.signal();
 			}
 			return running;
+		});
+	}
+
+	static uint64_t hand_over(State *s, int thread, const int *stop)
+	{
+		const uint64_t me = static_cast<uint64_t>(thread);
+		const uint64_t threads = static_cast<uint64_t>(s->threads);
+		uint64_t ops = 0;
+
+		for (bool running = true; running;) {
+			C *next = nullptr;
+			Node node;
+
+			take(&s->lock, node);
+			while (s->done % threads != me && !s->over)
+				s->in_turn[me].wait(s->lock, node);
+			running = !s->over;
+			if (stopped(stop)) {
+				end(s);
+			} else if (running) {
+				s->done++;
+				ops++;
+				next = &s->in_turn[s->done % threads];
+				if (!s->unlocked)
+					next->signal();
+			}
+			release(&s->lock, node);
+			if (next && s->unlocked)
+				next->signal();
+		}
+		return ops;
+	}
+
+	static uint64_t meet(State *s, const int *stop)
+	{
+		const uint64_t threads = static_cast<uint64_t>(s->threads);
+
+		return repeat(s, [=](Node &node, uint64_t *ops) {
+			if (stopped(stop) && !s->over)
+				end(s);
+			if (s->over)
+				return false;
+			s->wrong |= s->round != *ops;
+			if (++s->arrived == threads) {
+				s->arrived = 0;
+				s->round++;
+				s->done++;
+				s->called.broadcast();
+			}
+			while (s->round == *ops && !s->over)
+				s->called.wait(s->lock, node);
+			*ops += s->round != *ops;
+			return true;
 		});
 	}
 
@@ -310,6 +398,10 @@ struct Loops {
 			ops = ping_pong(s, thread, stop);
 		else if (what == What::BROADCAST)
 			ops = thread == 0 ? call(s, stop) : answer(s);
+		else if (what == What::HAND_OVER)
+			ops = hand_over(s, thread, stop);
+		else if (what == What::MEET)
+			ops = meet(s, stop);
 		else
 			ops = thread < s->threads / 2 ? produce(s, stop) : consume(s);
 		getrusage(RUSAGE_THREAD, &after);
@@ -327,9 +419,9 @@ bool right(const Shared<C> &shared, What what, const Window &window)
 
 	if (shared.wrong)
 		return false;
-	if (what == What::PING_PONG)
+	if (what == What::PING_PONG || what == What::HAND_OVER)
 		return window.total() == shared.done;
-	if (what == What::BROADCAST)
+	if (what == What::BROADCAST || what == What::MEET)
 		return std::all_of(window.ops.begin(), window.ops.end(),
 				   [&](uint64_t ops) { return ops == shared.done; });
 	for (size_t i = 0; i < window.ops.size() / 2; i++)
@@ -338,13 +430,16 @@ bool right(const Shared<C> &shared, What what, const Window &window)
 }
 
 template <class C>
-std::vector<Sample> run(const Case &one, int window_ms)
+std::vector<Sample> run(const Case &one, const World &world, int window_ms)
 {
+	BusyProcesses busy(world.busy);
 	std::unique_ptr<Shared<C>> shared(new Shared<C>(one));
 	loop_t loop = one.what == What::PING_PONG   ? Loops<C>::template loop<What::PING_PONG>
 		      : one.what == What::BROADCAST ? Loops<C>::template loop<What::BROADCAST>
+		      : one.what == What::HAND_OVER ? Loops<C>::template loop<What::HAND_OVER>
+		      : one.what == What::MEET      ? Loops<C>::template loop<What::MEET>
 						    : Loops<C>::template loop<What::QUEUE>;
-	Window window = run_window(one.threads, window_ms, loop, { shared.get() });
+	Window window = run_window(one.threads, window_ms, loop, { shared.get() }, world.where());
 	Sample sample = sample_of(window, right(*shared, one.what, window));
 	double done = static_cast<double>(shared->done), cpu = 0, switches = 0;
 
@@ -361,7 +456,7 @@ std::vector<Sample> run(const Case &one, int window_ms)
 
 struct Variant {
 	const char *name, *kind;
-	std::vector<Sample> (*run)(const Case &, int window_ms);
+	std::vector<Sample> (*run)(const Case &, const World &, int window_ms);
 	const char *version = ""; /* of the compiler that built it, if that is not this one */
 };
 
@@ -389,53 +484,110 @@ const Variant VARIANTS[] = {
 std::vector<Cell> cond_cells(const Settings &)
 {
 	std::vector<Cell> cells;
-
-	for (const Case &one : CASES) {
+	auto add = [&](const World &world, const Case &one, const std::string &name) {
 		for (const Variant &variant : VARIANTS) {
-			Row row("cond", variant.name, variant.kind, one.name, one.threads);
+			Row row("cond", variant.name, variant.kind, name, one.threads);
 
 			if (*variant.version)
 				row.labels["version"] = variant.version;
 			cells.push_back({ { row },
-					  [&variant, &one](int ms) { return variant.run(one, ms); },
-					  50,
+					  [&variant, &one, &world](int ms) {
+						  return variant.run(one, world, ms);
+					  },
+					  world.busy ? 100 : 50,
 					  5 });
+			cells.back().pinned = !*world.name;
+		}
+	};
+
+	for (const Case &one : CASES)
+		add(ALONE, one, one.name);
+	for (const World &world : WORLDS) {
+		for (const Case &one : SHARED_CASES) {
+			if (measured_in(world, one))
+				add(world, one, name_in(world, one));
 		}
 	}
 	return cells;
 }
 
+namespace
+{
+
+/* The rows of a case: ours, and the peers with the least time and the least processor time; `fair`:
+ * those that promise what ours does. */
+struct Group {
+	const Row *ours, *fair = nullptr, *best = nullptr, *least_cpu = nullptr;
+
+	Group(const std::vector<Row> &rows, const std::string &name, int threads)
+		: ours(find(rows, OURS, name, threads))
+	{
+		for (const Row &row : rows) {
+			bool barges = row.variant == "peer:absl_cond_var" ||
+				      row.variant == "peer:nsync_cv";
+
+			if (row.case_name != name || row.kind != "peer" || !valid(&row))
+				continue;
+			if (!barges && (!fair || row.ns_per_op() < fair->ns_per_op()))
+				fair = &row;
+			if (!best || row.ns_per_op() < best->ns_per_op())
+				best = &row;
+			if (!barges &&
+			    (!least_cpu || row.more("cpu_ns") < least_cpu->more("cpu_ns")))
+				least_cpu = &row;
+		}
+	}
+};
+
+std::string name_of(const Row *row)
+{
+	return row ? row->variant : "";
+}
+
+constexpr char FAIR[] = "throughput, of the best of pthread, std, Rust std, parking_lot";
+constexpr char CPU[] = "processor time, of the best of pthread, std, Rust std, parking_lot";
+
+} // namespace
+
 /*
  * The aims compare with the peers that promise what ours does. Those of absl and nsync let one pair
  * of threads run for long while others wait, so the best of all peers is a figure without an aim.
+ * Where threads share a processor with each other or with others, processor time is judged.
  */
 std::vector<Aim> cond_aims(const std::vector<Row> &rows)
 {
 	std::vector<Aim> aims;
 
 	for (const Case &one : CASES) {
-		const Row *ours = find(rows, OURS, one.name, one.threads);
-		const Row *fair = nullptr, *best = nullptr;
+		Group group(rows, one.name, one.threads);
 
-		for (const Row &row : rows) {
-			bool barges = row.variant == "peer:absl_cond_var" ||
-				      row.variant == "peer:nsync_cv";
-
-			if (row.case_name != one.name || row.kind != "peer" || !valid(&row))
-				continue;
-			if (!barges && (!fair || row.ns_per_op() < fair->ns_per_op()))
-				fair = &row;
-			if (!best || row.ns_per_op() < best->ns_per_op())
-				best = &row;
-		}
-		if (!ours && !best)
+		if (!group.ours && !group.best)
 			continue;
-		aims.push_back(
-			at_least(1, one.name,
-				 "throughput, of the best of pthread, std, Rust std, parking_lot",
-				 1 / times(ours, fair), fair ? fair->variant : ""));
+		aims.push_back(at_least(1, one.name, FAIR, 1 / times(group.ours, group.fair),
+					name_of(group.fair)));
 		aims.push_back(figure(one.name, "throughput, of the best peer",
-				      1 / times(ours, best), best ? best->variant : ""));
+				      1 / times(group.ours, group.best), name_of(group.best)));
+	}
+	for (const World &world : WORLDS) {
+		for (const Case &one : SHARED_CASES) {
+			const std::string name = name_in(world, one);
+			Group group(rows, name, one.threads);
+
+			if (!measured_in(world, one) || (!group.ours && !group.best))
+				continue;
+			if (!world.shared()) {
+				aims.push_back(at_least(1, name, FAIR,
+							1 / times(group.ours, group.fair),
+							name_of(group.fair)));
+				continue;
+			}
+			double cpu = valid(group.ours) && group.least_cpu
+					     ? group.ours->more("cpu_ns") /
+						       group.least_cpu->more("cpu_ns")
+					     : NAN;
+
+			aims.push_back(at_most(1.1, name, CPU, cpu, name_of(group.least_cpu)));
+		}
 	}
 	return aims;
 }

@@ -4,7 +4,8 @@
  * processor.
  *
  * Cases: alone, contended (no more threads than processors), oversubscribed. An operation is lock,
- * increment, unlock. A case whose name ends in ", 0.1/0.2 µs" has 0.1 us of work in the critical
+ * increment, unlock. Servers share processors, so some cases have all threads on one processor, or
+ * unpinned, or beside busy processes (bench.hpp, World). A case whose name ends in ", 0.1/0.2 µs" has 0.1 us of work in the critical
  * section and 0.2 us between two operations; without that ending it has none. In addition to the
  * usual fields a row has
  *
@@ -88,12 +89,13 @@ uint64_t steps_of(double ns)
 struct Section {
 	const char *name; /* appended to the case's name */
 	double ns, between_ns;
+	bool judged_busy = false; /* also measured on shared processors */
 };
 
 constexpr Section SECTIONS[] = {
-	{ "", 0, 0 },
+	{ "", 0, 0, true },
 	{ ", 0.1/0.2 µs", 100, 200 },
-	{ ", 0.2/0.2 µs", 200, 200 },
+	{ ", 0.2/0.2 µs", 200, 200, true },
 	{ ", 2/2 µs", 2000, 2000 },
 };
 
@@ -404,10 +406,14 @@ void add_waits(Sample *sample, const State &state, const Window &window)
 	sample->more["wait_max_mean_ns"] = sum / static_cast<double>(window.ops.size());
 }
 
-/* Half of the window measures the throughput, the other half the waits. */
-std::vector<Sample> run_lock(const Lock &lock, const Section &section, int threads, int window_ms)
+/* Half of the window measures the throughput, the other half the waits. Where others compete there
+ * are no waits: they are those for a processor. */
+std::vector<Sample> run_lock(const Lock &lock, const Section &section, const World &world,
+			     int threads, int window_ms)
 {
-	int ms = std::max(1, window_ms / 2);
+	bool has_waits = !*world.name;
+	int ms = std::max(1, has_waits ? window_ms / 2 : window_ms);
+	BusyProcesses busy(world.busy);
 	Sample sample;
 
 	{
@@ -420,7 +426,7 @@ std::vector<Sample> run_lock(const Lock &lock, const Section &section, int threa
 		if (threads > 1)
 			slicer.reset(new Slicer(&state, first_ms, slice_ms));
 		Window window = run_window(threads, ms, threads > 1 ? lock.total : lock.alone,
-					   state.pointers);
+					   state.pointers, world.where());
 		double total = static_cast<double>(window.total()), cpu = 0, switches = 0;
 
 		slicer.reset();
@@ -434,7 +440,7 @@ std::vector<Sample> run_lock(const Lock &lock, const Section &section, int threa
 		sample.more["switches_per_op"] = switches / total;
 		sample.more["fairness_100ms"] = slices_fairness(state, threads, window.fairness());
 	}
-	if (ns_per_tick() > 0) {
+	if (has_waits && ns_per_tick() > 0) {
 		State state(threads, section);
 
 		lock.init(&state);
@@ -448,9 +454,10 @@ std::vector<Sample> run_lock(const Lock &lock, const Section &section, int threa
 	return { sample };
 }
 
-std::string case_of(int threads, const Section &section)
+std::string case_of(const World &world, int threads, const Section &section)
 {
-	return (threads == 1        ? "alone"
+	return (*world.name         ? world.name
+		: threads == 1      ? "alone"
 		: threads <= cpus() ? "contended"
 				    : "oversubscribed") +
 	       std::string(section.name);
@@ -470,27 +477,52 @@ std::vector<Cell> mutex_cells(const Settings &settings)
 				counts.push_back(a_processor * cpus());
 		}
 	}
+	struct Case {
+		const World &world;
+		int threads;
+		const Section &section;
+	};
+	std::vector<Case> cases;
+
 	for (int threads : counts) {
 		for (const Section &section : SECTIONS) {
-			if (threads == 1 && section.ns > 0)
-				continue;
-			for (const Lock &lock : locks()) {
-				Row row("mutex", lock.name, lock.kind, case_of(threads, section),
-					threads);
+			if (threads > 1 || section.ns == 0)
+				cases.push_back({ ALONE, threads, section });
+		}
+	}
+	if (settings.threads.empty()) {
+		for (const World &world : WORLDS) {
+			int threads = world.one ? 4 : std::max(2, world.busy ? cpus() : 2 * cpus());
 
-				row.labels["waiter"] = lock.waiter == Waiter::PARKS ? "parks"
-										    : "spins";
-				if (*lock.version)
-					row.labels["version"] = lock.version;
-				auto run_once = [&lock, &section, threads](int ms) {
-					return run_lock(lock, section, threads, ms);
-				};
-				/* Alone, many short runs show differences of a few per cent. */
-				cells.push_back({ { row },
-						  run_once,
-						  threads == 1 ? 8 : 250,
-						  threads == 1 ? 31 : 3 });
+			for (const Section &section : SECTIONS) {
+				if (section.judged_busy)
+					cases.push_back({ world, threads, section });
 			}
+		}
+	}
+	for (const Case &one : cases) {
+		const World &world = one.world;
+		const Section &section = one.section;
+		int threads = one.threads;
+
+		for (const Lock &lock : locks()) {
+			Row row("mutex", lock.name, lock.kind, case_of(world, threads, section),
+				threads);
+
+			row.labels["waiter"] = lock.waiter == Waiter::PARKS ? "parks" : "spins";
+			if (*lock.version)
+				row.labels["version"] = lock.version;
+			auto run_once = [&lock, &section, &world, threads](int ms) {
+				return run_lock(lock, section, world, threads, ms);
+			};
+			/* Alone, many short runs show differences of a few per cent. */
+			cells.push_back({ { row },
+					  run_once,
+					  threads == 1  ? 8
+					  : *world.name ? 125
+							: 250,
+					  threads == 1 ? 31 : 3 });
+			cells.back().pinned = !*world.name;
 		}
 	}
 	return cells;
@@ -503,7 +535,8 @@ namespace
 struct Group {
 	const Row *ours = nullptr, *pthread = nullptr, *spin = nullptr, *parking_lot = nullptr;
 	const Row *best = nullptr, *best_that_parks = nullptr; /* of the peers */
-	std::string missing = ""; /* which peers that park are missing */
+	const Row *least_cpu = nullptr; /* of the peers that park: least processor time */
+	std::string missing = "";       /* which peers that park are missing */
 
 	double gap() const { return ours ? ours->gap : NAN; }
 	double gap_in(const char *field) const { return ours ? ours->gap_in(field) : NAN; }
@@ -528,6 +561,9 @@ Group group_of(const std::vector<Row> &rows, const std::string &case_name, int t
 			group.best = &row;
 		if (row.labels.at("waiter") == "parks" && faster(row, group.best_that_parks))
 			group.best_that_parks = &row;
+		if (row.labels.at("waiter") == "parks" &&
+		    (!group.least_cpu || row.more("cpu_ns") < group.least_cpu->more("cpu_ns")))
+			group.least_cpu = &row;
 	}
 	for (const char *name : { "peer:pthread_adaptive", "peer:nsync_mu", "peer:parking_lot",
 				  "peer:rust_std_mutex" }) {
@@ -579,7 +615,7 @@ std::vector<Aim> mutex_aims(const std::vector<Row> &rows)
 	for (int threads : threads_of(rows)) {
 		for (const Section &section : SECTIONS) {
 			std::string name = threads_name(threads) + section.name;
-			Group group = group_of(rows, case_of(threads, section), threads);
+			Group group = group_of(rows, case_of(ALONE, threads, section), threads);
 
 			if (!group.ours && !group.best)
 				continue;
@@ -623,6 +659,29 @@ std::vector<Aim> mutex_aims(const std::vector<Row> &rows)
 				       ratio(group.ours, group.pthread, "wait_weighted_p50_ns")));
 			aims.push_back(figure(name, "processor time, of pthread_mutex's",
 					      ratio(group.ours, group.pthread, "cpu_ns")));
+		}
+	}
+	for (const World &world : WORLDS) {
+		for (const Row &row : rows) {
+			std::string place = row.case_name;
+
+			if (row.variant != OURS || place.compare(0, strlen(world.name), world.name))
+				continue;
+			Group group = group_of(rows, place, row.threads);
+			std::string name = place + ", " + threads_name(row.threads);
+
+			if (world.shared())
+				aims.push_back(with_details(
+					at_most(1.1, name,
+						"processor time, of the best peer's that parks",
+						ratio(&row, group.least_cpu, "cpu_ns")),
+					row.gap_in("cpu_ns"), name_of(group.least_cpu),
+					group.missing));
+			else
+				aims.push_back(with_details(
+					at_least(1, name, "throughput, of the best peer that parks",
+						 1 / times(&row, group.best_that_parks)),
+					row.gap, name_of(group.best_that_parks), group.missing));
 		}
 	}
 	return aims;

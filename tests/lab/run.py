@@ -428,12 +428,43 @@ class Lab(unittest.TestCase):
     def test_cond_counts_switches(self):
         cases = {"ping-pong": 2, "broadcast to 8": 9, "queue 1+1": 2, "queue 4+4": 8,
                  "one slot 4+4": 8}
+        one = {"hand-over 2 held": 2, "hand-over 2 unlocked": 2, "hand-over 4 held": 4,
+               "hand-over 4 unlocked": 4, "meet 2": 2, "meet 4": 4, "queue 4+4": 8}
+        for world, names in (("one processor", one),
+                             ("not pinned", ("hand-over 2 held", "hand-over 4 held")),
+                             ("beside busy processes", ("hand-over 2 held", "hand-over 2 unlocked",
+                                                        "hand-over 4 held", "meet 2"))):
+            cases.update({"%s, %s" % (world, name): one[name] for name in names})
         rows = measured("cond")["rows"]
         self.assertEqual({row["case"]: row["threads"] for row in rows}, cases)
         for row in rows:
             if row["ns_per_op"]:
                 self.assertGreater(row["cpu_ns"], 0)
                 self.assertGreaterEqual(row["switches_per_op"], 0)
+        # Where others compete, processor time is judged.
+        judged = {aim["group"]: aim["what"].split(",")[0] for aim in measured("cond")["aims"]
+                  if aim["bound"] and aim["group"]}
+        for case in cases:
+            cpu = case.startswith(("one processor", "beside busy"))
+            self.assertEqual(judged[case], "processor time" if cpu else "throughput", case)
+
+    def test_mutex_on_shared_processors(self):
+        """On one processor, unpinned, and beside as many busy processes as there are processors."""
+        results = rows_of("mutex", *QUICK)
+        cpus = len(os.sched_getaffinity(0))
+        wanted = {("one processor", 4), ("not pinned", max(2, 2 * cpus)),
+                  ("beside busy processes", max(2, cpus))}
+        wanted = {(world + section, threads) for world, threads in wanted
+                  for section in ("", ", 0.2/0.2 µs")}
+        rows = [row for row in results["rows"]
+                if row["case"].startswith(("one processor", "not pinned", "beside"))]
+        self.assertEqual({(row["case"], row["threads"]) for row in rows}, wanted)
+        for case in {case for case, _ in wanted}:
+            self.assertEqual(variants(row for row in rows if row["case"] == case), variants(results["rows"]))
+        for case, threads in wanted:
+            (aim,) = [aim for aim in results["aims"] if aim["group"] == "%s, %d threads" % (case, threads)]
+            self.assertEqual(aim["what"], "throughput, of the best peer that parks" if "pinned" in case
+                             else "processor time, of the best peer's that parks")
 
     def test_only_keeps_the_baseline(self):
         rows = rows_of("refcount", "--threads", "1", "--only", "asm", *QUICK)["rows"]
