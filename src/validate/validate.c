@@ -260,6 +260,7 @@ static struct pair *find_pair(uint64_t low, uint64_t high)
 #define HF_DETAIL_VALIDATE_CLASS(lock) find_class(lock)
 #define HF_DETAIL_VALIDATE_LOST_CLASS(lock) may_have_lost_class(lock)
 #define HF_DETAIL_VALIDATE_IDENTITY(lock) identity(lock)
+#define HF_DETAIL_VALIDATE_KEEP(site) (site) /* what a report gets as `other_site` */
 
 /* @lock has no class in the table. True = it may have had one: its entry is another lock's. */
 static bool may_have_lost_class(const void *lock)
@@ -293,7 +294,7 @@ static void note_order(const void *first, const void *second, const void *site)
 	uint64_t id2 = by_address || !class2 ? HF_DETAIL_VALIDATE_IDENTITY(second) : class2;
 	bool up = id1 < id2;
 	struct pair *pair = up ? find_pair(id1, id2) : find_pair(id2, id1);
-	uint64_t here = (uint64_t)(uintptr_t)site, found = 0, other;
+	uint64_t found = 0, other;
 
 	if (!pair) {
 		if (hf_atomic32_fetch_add_relaxed(&unwatched_pairs, 1) == 0)
@@ -304,7 +305,9 @@ static void note_order(const void *first, const void *second, const void *site)
 	}
 	/* V3: first write this place, unless one is there, then look for the other order's. */
 	if (!hf_atomic64_load_relaxed(&pair->site[!up]))
-		(void)hf_atomic64_try_cmpxchg_seq_cst(&pair->site[!up], &found, here);
+		(void)hf_atomic64_try_cmpxchg_seq_cst(
+			&pair->site[!up], &found,
+			(uint64_t)(uintptr_t)HF_DETAIL_VALIDATE_KEEP(site));
 	other = hf_atomic64_load_seq_cst(&pair->site[up]);
 	if (HF_UNLIKELY(other) && hf_atomic32_xchg_acq_rel(&pair->reported, 1) == 0) {
 		struct hf_report_details details = { HF_REPORT_LOCK_ORDER, second, site, first,

@@ -173,6 +173,9 @@ enum hf_run_name { HF_RUN_SHORT, HF_RUN_LONG };
 /* Returns the length. */
 size_t hf_run_symbol(char *to, size_t room, const void *address, enum hf_run_name how);
 
+/* Is it a name of glibc's code that starts main() and threads? */
+bool hf_run_is_start(const char *name);
+
 /* ---- run_profile.c: counting ---------------------------------------------------------------- */
 
 /* Threads, places and time lines: the tables of run_profile.c, which run_print.c reads. */

@@ -211,13 +211,6 @@ static uint32_t find_sites(uint32_t place, const struct hf_run_site **found)
 
 /* ---- text ------------------------------------------------------------------------------------------- */
 
-/* glibc's, which starts main() and threads. */
-static bool is_start(const char *name)
-{
-	return strncmp(name, "__libc_start", 12) == 0 || strcmp(name, "start_thread") == 0 ||
-	       strcmp(name, "_start") == 0;
-}
-
 /* "get < handle < worker (/bin/app+0x12b3)": the callee first; the place is its call's. */
 static void put_stack(struct out *out, const struct hf_run_stack *stack)
 {
@@ -228,7 +221,7 @@ static void put_stack(struct out *out, const struct hf_run_stack *stack)
 	for (uint32_t i = 0; i < stack->count && i < FRAMES_SHOWN; i++) {
 		const char *name = name_of(stack->frame[i], HF_RUN_SHORT);
 
-		if (i && is_start(name))
+		if (i && hf_run_is_start(name))
 			break;
 		put(out, "%s%s", i ? " < " : " ", name);
 	}

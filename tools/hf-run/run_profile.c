@@ -236,6 +236,7 @@ void hf_run_profile_waits(uint32_t place, const void *caller)
 	struct call *call = call_of(place, caller);
 	struct hf_run_stack stack;
 
+	(void)thread_number(); /* a thread counts from when it waits */
 	if (call->caller == caller && call->place == place && waited < ticks_each_100_us)
 		return;
 	hf_run_stack(&stack, caller);

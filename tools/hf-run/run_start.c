@@ -39,7 +39,8 @@ static int end(int status)
 	if (hf_run_watch & HF_RUN_PROFILE)
 		hf_run_print_profile();
 	if ((hf_run_watch & HF_RUN_VALIDATE) && hf_run_validate_reports()) {
-		(void)dprintf(STDERR_FILENO, "holdfast: %u reports\n", hf_run_validate_reports());
+		(void)dprintf(STDERR_FILENO, "holdfast: %u report%s\n", hf_run_validate_reports(),
+			      hf_run_validate_reports() > 1 ? "s" : "");
 		if (fails && status == 0)
 			return STATUS_OF_REPORTS;
 	}

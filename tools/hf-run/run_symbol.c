@@ -304,3 +304,9 @@ size_t hf_run_symbol(char *to, size_t room, const void *address, enum hf_run_nam
 		len = snprintf(to, room, "%s (%s+0x%lx)", name, path, (unsigned long)virtual);
 	return (size_t)len < room ? (size_t)len : room - 1;
 }
+
+bool hf_run_is_start(const char *name)
+{
+	return strncmp(name, "__libc_start", 12) == 0 || strncmp(name, "start_thread", 12) == 0 ||
+	       strncmp(name, "_start", 6) == 0;
+}

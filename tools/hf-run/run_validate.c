@@ -40,6 +40,24 @@ uint64_t hf_run_identity(const void *lock)
 	return found; /* above all classes */
 }
 
+/* ---- where pairs were taken --------------------------------------------------------------------- */
+
+enum { STACKS = 8192 };
+
+/* At least one for each entry of the table of pairs; the last one stands for all without room. */
+static struct hf_run_stack stacks[STACKS];
+static hf_atomic32_t stack_count;
+
+const void *hf_run_keep_stack(const void *site)
+{
+	uint32_t at = hf_atomic32_load_relaxed(&stack_count);
+
+	while (at < STACKS - 1 && !hf_atomic32_try_cmpxchg_relaxed(&stack_count, &at, at + 1))
+		;
+	hf_run_stack(&stacks[at], site);
+	return &stacks[at];
+}
+
 /* ---- reports --------------------------------------------------------------------------------------- */
 
 /* One report of each kind and place is enough. */
@@ -49,10 +67,9 @@ static hf_atomic64_t seen[SEEN];
 
 static bool is_new(const struct hf_report_details *details)
 {
-	uint64_t key = ((uintptr_t)details->site ^ (uintptr_t)details->other_site * 31 ^
-			(uint64_t)details->kind << 56) *
-			       0x9e3779b97f4a7c15u |
-		       1;
+	uint64_t key =
+		((uintptr_t)details->site ^ (uint64_t)details->kind << 56) * 0x9e3779b97f4a7c15u |
+		1;
 
 	for (uint32_t i = 0; i < SEEN; i++) {
 		hf_atomic64_t *at = &seen[((key >> 32) + i) % SEEN];
@@ -87,6 +104,18 @@ static const char *name_of(char *to, size_t room, const void *address)
 	return to;
 }
 
+/* From one frame on, to main() or the thread's function. */
+static void describe_stack(const struct hf_run_stack *stack, uint32_t from)
+{
+	char name[384];
+
+	for (uint32_t i = from; i < stack->count; i++) {
+		if (hf_run_is_start(name_of(name, sizeof(name), stack->frame[i])))
+			break;
+		line("    %s %s", i ? "by" : "at", name);
+	}
+}
+
 static void describe(const char *what, const void *lock)
 {
 	uint32_t number = ((const struct hf_run_mutex *)lock)->place;
@@ -99,9 +128,8 @@ static void describe(const char *what, const void *lock)
 		line("  %s %p, %s %s", what, lock,
 		     place->kind == HF_RUN_MADE_BY_INIT ? "made at" : "first used at",
 		     name_of(name, sizeof(name), place->stack.frame[0]));
-	for (uint32_t i = 1; number && place->kind == HF_RUN_MADE_BY_INIT && i < place->stack.count;
-	     i++)
-		line("      by %s", name_of(name, sizeof(name), place->stack.frame[i]));
+	if (number && place->kind == HF_RUN_MADE_BY_INIT)
+		describe_stack(&place->stack, 1);
 }
 
 static void print(const struct hf_report_details *details)
@@ -116,12 +144,11 @@ static void print(const struct hf_report_details *details)
 		line("    taken at %s", name_of(name, sizeof(name), details->site));
 		return;
 	}
-	for (uint32_t i = 0; i < stack.count; i++)
-		line("    %s %s", i ? "by" : "at", name_of(name, sizeof(name), stack.frame[i]));
+	describe_stack(&stack, 0);
 	if (details->other) {
 		describe("while holding", details->other);
-		line("  the other order was taken at %s",
-		     name_of(name, sizeof(name), details->other_site));
+		line("  the other order was taken");
+		describe_stack(details->other_site, 0);
 	}
 }
 

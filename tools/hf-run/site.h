@@ -26,11 +26,14 @@ struct hf_detail_waiter;
 struct hf_atomic32;
 bool hf_detail_unpark_this(struct hf_atomic32 *at, const struct hf_detail_waiter *which);
 
-/* src/validate/validate.c: the class of a mutex, 0 = none; and what no other mutex has. */
+/* src/validate/validate.c: a mutex's class, 0 = none; what no other mutex has; places as stacks. */
 #define HF_DETAIL_VALIDATE_CLASS(lock) hf_run_class(lock)
 #define HF_DETAIL_VALIDATE_IDENTITY(lock) hf_run_identity(lock)
 #define HF_DETAIL_VALIDATE_LOST_CLASS(lock) false
+#define HF_DETAIL_VALIDATE_KEEP(site) hf_run_keep_stack(site)
 uint32_t hf_run_class(const void *lock);
 uint64_t hf_run_identity(const void *lock);
+/* Keeps the present stack, and returns a pointer to it. */
+const void *hf_run_keep_stack(const void *site);
 
 #endif

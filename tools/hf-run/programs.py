@@ -1,0 +1,334 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Run unmodified programs with glibc's mutexes and with Holdfast's, in turns.
+
+    programs.py --hf-run PROGRAM --work-dir DIR [--pairs N] [--seconds N] [--busy] [--with OPTION]
+                [--update FILE] [NAME...]
+
+  --pairs    how many pairs of runs of each program, at most (9)
+  --seconds  begin no pair after so many seconds in all (900)
+  --busy     beside as many busy processes as there are processors
+  --with     compare hf-run with this option (--profile, say) with hf-run without it
+  --update   also replace the table in this file, between its marks
+
+Every program is one of Debian's; one that is not installed is left out, in words. Servers and clients talk on the
+loopback only. Outputs are compared: those of compressors and encoders byte by byte, the servers' by their clients.
+A ratio is that of a pair of runs, one after the other; the table has the median of the ratios, and the smallest and
+largest. CPU time is that of the program (of a server without its client).
+"""
+import argparse
+import hashlib
+import os
+import platform
+import re
+import resource
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import time
+
+TICKS = os.sysconf("SC_CLK_TCK")
+LIMIT = 120  # seconds of one run: a hang ends it
+
+
+class Missing(Exception):
+    """The program, or its load generator, is not installed."""
+
+
+class Failed(Exception):
+    """A run failed."""
+
+
+def need(*names):
+    for name in names:
+        if not shutil.which(name):
+            raise Missing(name)
+
+
+def cpu_of(pid):
+    with open("/proc/%d/stat" % pid, encoding="ascii") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def run(prefix, *command, **more):
+    """Returns wall time, CPU time, and standard output as bytes."""
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    done = subprocess.run([*prefix, *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, timeout=LIMIT, check=False, **more)
+    wall, after = time.monotonic() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode:
+        raise Failed("status %d of %s: %s" % (done.returncode, command[0], done.stderr[-500:].decode(errors="replace")))
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return str(probe.getsockname()[1])
+
+
+class Server:
+    """A server that runs while its client does."""
+
+    def __init__(self, prefix, port, *command):
+        self.child = subprocess.Popen([*prefix, *command], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                      stderr=subprocess.DEVNULL)
+        self.port = int(port)
+
+    def __enter__(self):
+        for _ in range(600):
+            if self.child.poll() is not None:
+                raise Failed("the server ended with status %d" % self.child.returncode)
+            try:
+                socket.create_connection(("127.0.0.1", self.port)).close()
+                return self
+            except OSError:
+                time.sleep(0.05)
+        raise Failed("the server does not listen")
+
+    def __exit__(self, *unused):
+        self.child.terminate()
+        try:
+            self.child.wait(30)
+        except subprocess.TimeoutExpired:
+            self.child.kill()
+            self.child.wait()
+
+    def measure(self, *client):
+        before = cpu_of(self.child.pid)
+        output = run([], *client)[2].decode(errors="replace")
+        return output, cpu_of(self.child.pid) - before
+
+
+def number(pattern, text):
+    found = re.findall(pattern, text)
+    if not found:
+        raise Failed("the client printed no /%s/:\n%s" % (pattern, text[-500:]))
+    return float(found[-1])
+
+
+# Each function runs its program once, and returns {"speed", "cpu", "p99" where the client has it, "output"}.
+
+def redis(prefix, work):
+    need("redis-server", "redis-benchmark")
+    port = free_port()
+    with Server(prefix, port, "redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", work,
+                "--io-threads", "3", "--io-threads-do-reads", "yes") as server:
+        output, cpu = server.measure("redis-benchmark", "-p", port, "-t", "set", "-n", "150000", "-P", "16", "-c", "50",
+                                     "--csv")
+    row = [word.strip('"') for word in output.strip().splitlines()[-1].split(",")]
+    return {"speed": float(row[1]), "cpu": cpu, "p99": float(row[6]), "output": "SET"}
+
+
+def memcached(prefix, work):
+    need("memcached", "memcaslap")
+    port = free_port()
+    with Server(prefix, port, "memcached", "-u", "root", "-p", port, "-U", "0", "-l", "127.0.0.1", "-t", "4", "-m",
+                "64") as server:
+        output, cpu = server.measure("memcaslap", "-s", "127.0.0.1:" + port, "-T", "2", "-c", "32", "-x", "100000",
+                                     "-X", "64", "-B")
+    return {"speed": number(r"TPS: (\d+)", output), "cpu": cpu, "output": "get_misses: %d" % (
+        number(r"get_misses: (\d+)", output))}
+
+
+def mariadb(prefix, work):
+    need("mariadbd", "mariadb-install-db", "sysbench")
+    data, port = os.path.join(work, "mariadb"), free_port()
+    common = ["--no-defaults", "--user=root", "--datadir=" + data]
+    client = ["sysbench", "oltp_read_write", "--mysql-host=127.0.0.1", "--mysql-port=" + port, "--mysql-user=root",
+              "--mysql-db=test", "--tables=1", "--table-size=5000", "--threads=16", "--percentile=99"]
+    is_new = not os.path.exists(data)
+    if is_new:
+        run([], "mariadb-install-db", *common, "--auth-root-authentication-method=normal")
+    with Server(prefix, port, "mariadbd", *common, "--socket=" + os.path.join(work, "mariadb.sock"), "--port=" + port,
+                "--bind-address=127.0.0.1", "--innodb-flush-log-at-trx-commit=0", "--skip-grant-tables",
+                "--innodb-buffer-pool-size=128M") as server:
+        if is_new:
+            run([], "mariadb", "--no-defaults", "-h127.0.0.1", "-P" + port, "-e", "create database if not exists test")
+            run([], *client, "prepare")
+        output, cpu = server.measure(*client, "--events=2000", "--time=60", "--mysql-ignore-errors=all", "run")
+    return {"speed": number(r"transactions: +\d+ +\(([\d.]+) per", output), "cpu": cpu,
+            "p99": number(r"99th percentile: +([\d.]+)", output), "output": "transactions"}
+
+
+def sysbench(prefix, work):
+    need("sysbench")
+    _, cpu, output = run(prefix, "sysbench", "mutex", "--threads=8", "--mutex-num=1", "--mutex-locks=200000",
+                         "--mutex-loops=50", "run")
+    return {"speed": 1 / number(r"total time: +([\d.]+)s", output.decode()), "cpu": cpu, "output": "done"}
+
+
+def stress_ng(prefix, work):
+    need("stress-ng")
+    wall, cpu, _ = run(prefix, "stress-ng", "--mutex", "1", "--mutex-procs", "4", "--mutex-ops", "150000", "-q",
+                       cwd=work)
+    return {"speed": 1 / wall, "cpu": cpu, "output": "done"}
+
+
+def timed(*command, needs=(), digest=True):
+    """A program that writes its result to standard output; {name} is a file of the work folder."""
+    def measure(prefix, work):
+        need(command[0], *needs)
+        wall, cpu, output = run(prefix, *(word.format(text=os.path.join(work, "text"), clip=os.path.join(work, "clip.y4m"),
+                                                      gil=os.path.join(work, "gil.py"), java=work) for word in command))
+        return {"speed": 1 / wall, "cpu": cpu, "output": hashlib.sha256(output).hexdigest() if digest else "done"}
+    return measure
+
+
+def rocksdb(which):
+    def measure(prefix, work):
+        need("db_bench")
+        path = os.path.join(work, "rocksdb")
+        shutil.rmtree(path, ignore_errors=True)
+        _, cpu, output = run(prefix, "db_bench", "--db=" + path, "--benchmarks=" + which, "--threads=4", "--num=50000",
+                             "--disable_wal=1", "--value_size=64", "--cache_size=1000000", "--compression_type=none")
+        shutil.rmtree(path, ignore_errors=True)
+        return {"speed": number(r"([\d.]+) ops/sec", output.decode()), "cpu": cpu, "output": "done"}
+    return measure
+
+
+PROGRAMS = {
+    "redis": redis, "memcached": memcached, "mariadb": mariadb, "rocksdb": rocksdb("overwrite"),
+    "rocksdb-read": rocksdb("fillseq,readwhilewriting"), "sysbench-mutex": sysbench, "stress-ng-mutex": stress_ng,
+    "python3": timed("/usr/bin/python3", "-B", "{gil}"),
+    "javac": timed("javac", "-proc:none", "-d", "{java}/classes", "{java}/Many.java"),
+    "pbzip2": timed("pbzip2", "-p4", "-b1", "-1", "-k", "-c", "-f", "{text}"),
+    "lbzip2": timed("lbzip2", "-n4", "-k", "-1", "-c", "-f", "{text}"),
+    "pigz": timed("pigz", "-p4", "-b", "32", "-n", "-1", "-k", "-c", "-f", "{text}"),
+    "zstd": timed("zstd", "-T4", "-1", "-B512K", "-k", "-c", "-q", "-f", "{text}"),
+    "xz": timed("xz", "-T4", "-0", "--block-size=200KiB", "-k", "-c", "-f", "{text}"),
+    "x265": timed("x265", "--input", "{clip}", "--preset", "ultrafast", "--pools", "4", "-F", "3", "--no-info", "--log-level",
+                  "error", "-o", "/dev/stdout", needs=["ffmpeg"], digest=False),
+    "ffmpeg": timed("ffmpeg", "-v", "error", "-i", "{clip}", "-c:v", "libx264", "-preset", "ultrafast", "-threads", "4",
+                    "-f", "h264", "-", digest=True),
+}
+
+GIL = '''import queue, threading
+q, back = queue.Queue(64), queue.Queue()
+def work():
+    n = 0
+    while q.get() is not None:
+        n += 1
+    back.put(n)
+threads = [threading.Thread(target=work) for _ in range(4)]
+for t in threads: t.start()
+for i in range(30000): q.put(i)
+for t in threads: q.put(None)
+for t in threads: t.join()
+print(sum(back.get() for _ in threads))
+'''
+
+
+def prepare(work):
+    """Inputs, the same in every run: text that compresses about as prose does, a clip, programs."""
+    os.makedirs(work, exist_ok=True)
+    state, words = 1, []
+    for _ in range(1500000):
+        state = state * 6364136223846793005 + 1442695040888963407 & 0xFFFFFFFFFFFFFFFF
+        words.append("%x" % (state >> 52))
+    with open(os.path.join(work, "text"), "w", encoding="ascii") as file:
+        file.write(" ".join(words))
+    with open(os.path.join(work, "gil.py"), "w", encoding="ascii") as file:
+        file.write(GIL)
+    with open(os.path.join(work, "Many.java"), "w", encoding="ascii") as file:
+        file.write("".join("class C%d { int f(int x) { return x + %d; } }\n" % (i, i) for i in range(1000)))
+    clip = os.path.join(work, "clip.y4m")
+    if shutil.which("ffmpeg") and not os.path.exists(clip):
+        run([], "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc=size=640x360:rate=25:duration=6", "-pix_fmt",
+            "yuv420p", clip)
+
+
+def spread(values):
+    return "%.2f [%.2f .. %.2f]" % (statistics.median(values), min(values), max(values))
+
+
+def ratios(pairs, what):
+    return [new[what] / old[what] for old, new in pairs if what in old and old[what]]
+
+
+def compare(name, prefixes, work, most, deadline):
+    """Runs pairs, the order alternating. Returns them."""
+    pairs = []
+    while len(pairs) < most and (not pairs or time.monotonic() < deadline):
+        results = {}
+        for ours in ((False, True) if len(pairs) % 2 else (True, False)):
+            results[ours] = PROGRAMS[name](prefixes[ours], work)
+        if results[False]["output"] != results[True]["output"]:
+            raise Failed("the outputs differ: %s, %s" % (results[False]["output"], results[True]["output"]))
+        pairs.append((results[False], results[True]))
+    return pairs
+
+
+def machine():
+    with open("/proc/cpuinfo", encoding="ascii") as file:
+        model = re.search(r"model name\s*: (.*)", file.read())
+    return "%s, %d processors, Linux %s, glibc %s" % (model.group(1) if model else platform.machine(), os.cpu_count(),
+                                                     platform.release(), platform.libc_ver()[1])
+
+
+def update(path, table):
+    begin, end = "<!-- programs: begin -->", "<!-- programs: end -->"
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    before, rest = text.split(begin)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(before + begin + "\n" + table + "\n" + end + rest.split(end)[1])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--hf-run", required=True)
+    parser.add_argument("--work-dir", required=True)
+    parser.add_argument("--pairs", type=int, default=9)
+    parser.add_argument("--seconds", type=int, default=900)
+    parser.add_argument("--busy", action="store_true")
+    parser.add_argument("--with", dest="option")
+    parser.add_argument("--update")
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    deadline = time.monotonic() + options.seconds
+    work = os.path.realpath(options.work_dir)
+    prepare(work)
+    hf_run = os.path.realpath(options.hf_run)
+    prefixes = {False: [], True: [hf_run]}
+    if options.option:
+        prefixes = {False: [hf_run], True: [hf_run, options.option]}
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in
+            range(len(os.sched_getaffinity(0)) if options.busy else 0)]
+    lines = ["| program | pairs | speed | CPU time | 99th percentile |", "| --- | ---: | --- | --- | --- |"]
+    status, load, started = 0, os.getloadavg()[0], time.strftime("%Y-%m-%d")
+    names = options.names or list(PROGRAMS)
+    try:
+        for done, name in enumerate(names):
+            now = time.monotonic()
+            share = now + (deadline - now) / (len(names) - done)
+            try:
+                pairs = compare(name, prefixes, work, options.pairs, share)
+            except Missing as what:
+                print("%s: left out: %s is not installed" % (name, what), flush=True)
+                continue
+            except (Failed, subprocess.TimeoutExpired) as what:
+                print("%s: FAILED: %s" % (name, what), flush=True)
+                status = 1
+                continue
+            late = ratios(pairs, "p99")
+            lines.append("| %s | %d | %s | %s | %s |" % (name, len(pairs), spread(ratios(pairs, "speed")),
+                                                         spread(ratios(pairs, "cpu")), spread(late) if late else ""))
+            print(lines[-1], flush=True)
+    finally:
+        for child in busy:
+            child.kill()
+            child.wait()
+    load = max(load, os.getloadavg()[0])
+    lines += ["", "%s; %s%s. The load of the machine was %.1f." % (
+        machine(), started, ", beside %d busy processes" % len(busy) if busy else "", load)]
+    print(lines[-1])
+    if options.update:
+        update(options.update, "\n".join(lines))
+    return status
+
+
+sys.exit(main())
