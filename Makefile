@@ -3,7 +3,8 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help build lab lab-quick measured report simulation machines many-core instructions readme check test test-all cross runtimes soak format format-check \
-	clean install uninstall venv conan bare kernel kernel-tree docs packages single
+	clean install uninstall venv conan bare kernel kernel-tree docs packages single \
+	hf-run programs
 
 PREFIX ?= /usr/local
 # Updates the loader's cache after the shared library has been installed or removed.
@@ -12,7 +13,7 @@ LDCONFIG = if [ -z "$$DESTDIR" ] && [ $$(id -u) = 0 ]; then PATH=$$PATH:/sbin:/u
 # Debian's python3 is preferred: python3-venv is for that one, and PATH may begin with another.
 PYTHON3 := $(firstword $(wildcard /usr/bin/python3) python3)
 
-SOURCES = $(shell find include src examples tests tmpfs lab port zephyr -name '*.[ch]' -o -name '*.cpp')
+SOURCES = $(shell find include src examples tests tools tmpfs lab port zephyr -name '*.[ch]' -o -name '*.cpp')
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -116,6 +117,18 @@ kernel-tree: ## Debian's kernel with Holdfast's refcount and lockref, in QEMU; a
 packages: ## Debian packages in build/packages: built, checked by lintian, tested in a minimal system
 	@scripts/bootstrap.sh packages
 	$(PYTHON3) -B packaging/deb.py --source-dir . --work-dir build/packages
+
+hf-run: ## build hf-run, which runs unmodified programs with Holdfast's mutexes: docs/guide/your-program.md
+	@scripts/bootstrap.sh build
+	cmake --preset release
+	cmake --build --preset release --target hf-run
+	@echo 'build/release/tools/hf-run/hf-run --profile PROGRAM'
+
+programs: ## run sixteen of Debian's programs with glibc's mutexes and with Holdfast's, in 15 minutes; BUSY=1: beside busy processes
+	@scripts/bootstrap.sh programs
+	@$(MAKE) --no-print-directory hf-run
+	$(PYTHON3) -B tools/hf-run/programs.py --hf-run build/release/tools/hf-run/hf-run --work-dir build/programs \
+		--seconds $(or $(SECONDS),900) $(if $(BUSY),--busy) $(NAMES)
 
 runtimes: ## test recovery from faults in Go, Rust, OpenJDK, CPython, Node.js and gdb
 	@scripts/bootstrap.sh runtimes $@

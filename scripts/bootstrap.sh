@@ -14,6 +14,9 @@ typed="make ${2-${1-}}"
 required=(build-essential cmake ninja-build pkg-config python3)
 # Optional: libraries that the lab compares Holdfast with.
 peers=(libck-dev libtbb-dev libabsl-dev libglib2.0-dev libnsync-dev cargo librust-parking-lot-dev)
+# Those that `make programs` runs, and their load generators.
+programs=(redis-server redis-tools memcached libmemcached-tools mariadb-server sysbench rocksdb-tools stress-ng
+	default-jdk-headless pbzip2 lbzip2 pigz zstd xz-utils x265 ffmpeg)
 bare=(gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-system-arm)
 rust=(cargo librust-cc-dev librust-libc-dev librust-lock-api-dev librust-pkg-config-dev)
 kernel=("gcc-14|gcc-12" "gcc-14-aarch64-linux-gnu|gcc-12-aarch64-linux-gnu" gcc-aarch64-linux-gnu
@@ -62,6 +65,7 @@ docs)
 	optional+=("${manual[@]}")
 	;;
 bare) required+=("${bare[@]}") ;;
+programs) optional+=("${programs[@]}") ;;
 runtimes)
 	required+=(gdb)
 	# A runtime from any source is accepted; one that is not Debian's may conflict with Debian's package.

@@ -747,13 +747,13 @@ bool hf_detail_unpark_this(hf_atomic32_t *at, const struct hf_detail_waiter *whi
 	while (waiter && (waiter != which || waiter->at != at))
 		waiter = waiter->next;
 	if (waiter) {
-		take_out(bucket, waiter);
-		count(at, UINT32_MAX);
+		waiter_take_out(bucket, waiter);
+		count_waiters(at, UINT32_MAX);
 		waiter->dequeued = true;
-		woken = release(waiter);
+		woken = waiter_release(waiter);
 	}
 	hf_detail_bucket_unlock(bucket);
-	wake(at, woken);
+	waiter_wake(at, woken);
 	return waiter != NULL;
 }
 #endif
