@@ -14,6 +14,7 @@ int main(void)
 	char *map =
 		mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	char buffer[100];
+	const char *why;
 	uint32_t word = 0;
 	size_t left;
 
@@ -21,6 +22,8 @@ int main(void)
 	must(munmap(map + page, page) == 0); /* the second page is unmapped */
 
 	must(hf_nofault_install() == 0); /* once, at the start of the program */
+	if (hf_nofault_check(&why) != HF_NOFAULT_READY)
+		printf("here %s\n", why);
 
 	left = hf_clear_nofault(map + page - 17, 64);
 	printf("cleared %zu of 64 bytes, %zu left\n", 64 - left, left);

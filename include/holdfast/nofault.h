@@ -15,6 +15,7 @@
  *
  * Operations
  *   hf_nofault_install                   once, early: from then on faults are recovered
+ *   hf_nofault_check                     for self-tests: why faults would not be recovered here
  *   hf_clear_nofault, hf_copy_nofault    return the bytes NOT done; _from_ and _to_, hf_strncpy_...
  *   hf_load32_, hf_store32_nofault       one word, of 8 to 64 bits; return 0 or -EFAULT
  *   hf_cmpxchg32_, _exchange32_,         one word, of 32 or 64 bits
@@ -157,6 +158,30 @@ int hf_nofault_remove(void) HF_API_EACH;
  *           not call ours
  */
 bool hf_nofault_owned(void) HF_API_EACH;
+
+/* What hf_nofault_check() finds; in this order, if there are several. */
+enum hf_nofault_obstacle {
+	HF_NOFAULT_READY = 0,         /* none: faults are recovered */
+	HF_NOFAULT_FILTERED = 1,      /* a filter of system calls (seccomp) refuses the queries */
+	HF_NOFAULT_NOT_INSTALLED = 2, /* nor was hf_nofault_handle() called */
+	HF_NOFAULT_OTHER_HANDLER =
+		3,                  /* it must call hf_nofault_handle(), or the handler before it */
+	HF_NOFAULT_BLOCKED = 4,     /* SIGSEGV or SIGBUS, in this thread */
+	HF_NOFAULT_SMALL_STACK = 5, /* this thread's alternate stack: hf_nofault_install() */
+};
+
+/**
+ * hf_nofault_check - what would keep a fault of this thread from being recovered here?
+ * @words: gets a constant string, never NULL, that describes the result in English; or NULL
+ *
+ * For a self-test at the start of a program or a thread. It does not fault. A program whose own
+ * handler calls hf_nofault_handle() gets HF_NOFAULT_OTHER_HANDLER where all is well.
+ *
+ * Context:  any thread, async-signal-safe; not in seccomp's strict mode, which kills at a query
+ * Ordering: none
+ * Return:   HF_NOFAULT_READY (0), or the first obstacle
+ */
+enum hf_nofault_obstacle hf_nofault_check(const char **words) HF_API_EACH;
 
 /**
  * hf_nofault_handle - recover a fault, in a handler of your own for SIGSEGV and SIGBUS

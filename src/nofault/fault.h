@@ -27,6 +27,9 @@ typedef bool (*hf_detail_fault_hook_t)(int signal, const siginfo_t *info, void *
  */
 int hf_detail_nofault_ensure(void) __attribute__((visibility("hidden")));
 
+/* Was hf_nofault_install() or hf_nofault_handle() called? */
+bool hf_detail_nofault_is_decided(void) __attribute__((visibility("hidden")));
+
 extern hf_atomic64_t hf_detail_fault_hook __attribute__((visibility("hidden")));
 
 #endif

@@ -738,9 +738,14 @@ static void stop_watching(void)
 	}
 }
 
+bool hf_detail_nofault_is_decided(void)
+{
+	return hf_atomic32_load_relaxed(&decided);
+}
+
 int hf_detail_nofault_ensure(void)
 {
-	return hf_atomic32_load_relaxed(&decided) ? 0 : hf_nofault_install();
+	return hf_detail_nofault_is_decided() ? 0 : hf_nofault_install();
 }
 
 static bool handlers_are_ours(void)
@@ -756,7 +761,7 @@ static bool handlers_are_ours(void)
 
 bool hf_nofault_owned(void)
 {
-	return hf_atomic32_load_relaxed(&decided) && handlers_are_ours();
+	return hf_detail_nofault_is_decided() && handlers_are_ours();
 }
 
 int hf_nofault_remove(void)

@@ -73,6 +73,18 @@ static void installs(void)
 	copy();
 }
 
+static void checks(void)
+{
+	const char *why = NULL;
+
+	harmless();
+	if (hf_nofault_check(&why) != HF_NOFAULT_NOT_INSTALLED ||
+	    !strstr(why, "hf_nofault_install()") || hf_nofault_install() ||
+	    hf_nofault_check(&why) != HF_NOFAULT_READY || !strstr(why, "are recovered"))
+		_exit(4);
+	_exit(0);
+}
+
 static void removes_what_is_not_there(void)
 {
 	struct sigaction action;
@@ -192,6 +204,7 @@ static const struct {
 	{ "a copy, then a kill", copies_then_is_killed, SIGSEGV, false },
 	{ "a copy, then an install", copies_then_installs, 0, false },
 	{ "installed", installs, 0, false },
+	{ "checked before and after an install", checks, 0, false },
 	{ "removed without an install", removes_what_is_not_there, 0, false },
 	{ "a handler of its own", has_its_own_handler, 0, false },
 	{ "ignored", ignores_the_signal, SIGSEGV, false },

@@ -32,6 +32,7 @@ SEARCH_X86 = "nofault/arch/x86_64_search.h"
 REGION = "region/region.c"
 REGION_LIST = "region/region_list.h"
 SAFE = "nofault/safe.c"
+CHECK = "nofault/check.c"
 SIGNALS = "nofault/signals.c"
 # This one belongs to the lab, whose file is compiled into every mutant.
 WORDS = "nofault/arch/x86_64_words.h"
@@ -285,6 +286,13 @@ UNIT = [
     ("owned() checks only SIGSEGV", "NoFaultSignals", SIGNALS, SIGNALS,
      "static bool handlers_are_ours(void)\n{\n	struct sigaction action;\n\n	for (unsigned int i = 0; i < SIGNALS; i++)",
      "static bool handlers_are_ours(void)\n{\n	struct sigaction action;\n\n	for (unsigned int i = 0; i < 1; i++)"),
+    ("check() takes a blocked SIGBUS for nothing", "NoFaultSignals", CHECK, CHECK,
+     " || sigismember(&mask, SIGBUS)", ""),
+    ("check() forgets what the handler needs", "NoFaultSignals", CHECK, CHECK,
+     " + HANDLER_NEEDS", ""),
+    ("check() takes the whole stack for free", "NoFaultSignals", CHECK, CHECK,
+     "	if (stack->ss_flags & SS_ONSTACK)\n		return (size_t)(here - (const char *)stack->ss_sp);\n",
+     "	(void)here;\n"),
     ("a sent signal is a fault", "NoFaultSignals", SIGNALS, SIGNALS,
      "	if (info->si_code <= 0)\n		return false;\n	if (signal == SIGBUS)",
      "	if (signal == SIGBUS)"),

@@ -6,7 +6,11 @@
 #include <cerrno>
 #include <cstring>
 #include <dlfcn.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 
 #include "holdfast/nofault.h"
 
@@ -129,6 +133,110 @@ TEST(NoFaultSignals, InstallReplacesADefaultSetByOthers)
 				<< signal;
 		}
 	}
+}
+
+void must_find(enum hf_nofault_obstacle expected, const char *part)
+{
+	const char *words = nullptr;
+
+	MUST(hf_nofault_check(nullptr) == expected);
+	MUST(hf_nofault_check(&words) == expected && strstr(words, part));
+}
+
+TEST_IN_CHILD(NoFaultSignals, CheckFindsAHandlerOfOthers, 0)
+{
+	for (int signal : { SIGSEGV, SIGBUS }) {
+		struct sigaction ours;
+
+		MUST(hf_nofault_install() == 0);
+		must_find(HF_NOFAULT_READY, "are recovered");
+		must_recover();
+		sigaction(signal, nullptr, &ours);
+		set(signal, SA_SIGINFO, open_page);
+		must_find(HF_NOFAULT_OTHER_HANDLER, "another handler");
+		MUST(sigaction(signal, &ours, nullptr) == 0);
+	}
+}
+
+TEST_IN_CHILD(NoFaultSignals, CheckFindsABlockedSignal, 0)
+{
+	MUST(hf_nofault_install() == 0);
+	for (int signal : { SIGSEGV, SIGBUS }) {
+		sigset_t mask;
+
+		sigemptyset(&mask);
+		sigaddset(&mask, signal);
+		pthread_sigmask(SIG_BLOCK, &mask, nullptr);
+		must_find(HF_NOFAULT_BLOCKED, "blocked");
+		pthread_sigmask(SIG_UNBLOCK, &mask, nullptr);
+	}
+	must_find(HF_NOFAULT_READY, "are recovered");
+}
+
+// As tests/nofault/alternate_stack.c, which faults on such a stack.
+size_t least_stack()
+{
+	unsigned long frame = getauxval(51 /* AT_MINSIGSTKSZ */);
+
+	return (frame ? frame : static_cast<unsigned long>(MINSIGSTKSZ)) + 1024;
+}
+
+TEST_IN_CHILD(NoFaultSignals, CheckFindsASmallAlternateStack, 0)
+{
+	static char room[1 << 16];
+	stack_t stack = {};
+
+	MUST(hf_nofault_install() == 0);
+	stack.ss_sp = room;
+	stack.ss_size = least_stack();
+	MUST(sigaltstack(&stack, nullptr) == 0);
+	must_find(HF_NOFAULT_READY, "are recovered");
+	stack.ss_size--;
+	MUST(sigaltstack(&stack, nullptr) == 0);
+	must_find(HF_NOFAULT_SMALL_STACK, "alternate signal stack");
+	stack.ss_flags = SS_DISABLE;
+	MUST(sigaltstack(&stack, nullptr) == 0);
+	must_find(HF_NOFAULT_READY, "are recovered");
+}
+
+// On the stack itself, what is left of it counts.
+TEST_IN_CHILD_UNLESS(NoFaultSignals, CheckOnTheAlternateStack, 0, unit::tsan || unit::asan,
+		     "sanitizers have stacks of their own")
+{
+	static char room[1 << 16];
+	static enum hf_nofault_obstacle found;
+	stack_t stack = {};
+
+	MUST(hf_nofault_install() == 0);
+	stack.ss_sp = room;
+	struct sigaction action = {};
+	action.sa_handler = [](int) { found = hf_nofault_check(nullptr); };
+	action.sa_flags = SA_ONSTACK;
+	MUST(sigaction(SIGUSR1, &action, nullptr) == 0);
+	for (size_t size : { sizeof(room), least_stack() + 256 }) {
+		stack.ss_size = size;
+		MUST(sigaltstack(&stack, nullptr) == 0);
+		raise(SIGUSR1);
+		MUST(found ==
+		     (size == sizeof(room) ? HF_NOFAULT_READY : HF_NOFAULT_SMALL_STACK));
+	}
+}
+
+TEST_IN_CHILD_UNLESS(NoFaultSignals, CheckFindsAFilter, 0, unit::emulated,
+		     "qemu-user has no filters of system calls")
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigaction, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(filter) / sizeof(filter[0]), filter };
+
+	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+	MUST(hf_nofault_install() == -EPERM);
+	must_find(HF_NOFAULT_FILTERED, "seccomp");
 }
 
 // The kernel's struct: the C library's hides its own two signals, 32 and 33.

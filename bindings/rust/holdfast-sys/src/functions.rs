@@ -97,6 +97,7 @@ functions! {
         fn hf_load8_safe(value: *mut u8, p: *const c_void) -> c_int;
         fn hf_move_is_down(dst: *const c_void, src: *const c_void, len: usize) -> bool;
         fn hf_move_nofault(dst: *mut c_void, src: *const c_void, len: usize) -> usize;
+        fn hf_nofault_check(arg0: *const *const c_char) -> hf_nofault_obstacle;
         fn hf_nofault_handle(arg0: c_int, arg1: *const c_void, arg2: *mut c_void) -> bool;
         fn hf_nofault_install() -> c_int;
         fn hf_nofault_last() -> hf_nofault_fault;

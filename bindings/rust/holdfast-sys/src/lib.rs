@@ -229,6 +229,9 @@ pub struct hf_iovec_stop {
 
 /// A kind of misuse: the constants `HF_REPORT_...`.
 pub type hf_report_kind = c_uint;
+
+/// What `hf_nofault_check` finds; the constants are `HF_NOFAULT_...`.
+pub type hf_nofault_obstacle = c_uint;
 /// How misuse is reported: the constants `HF_REPORT_MODE_...`.
 pub type hf_report_mode = c_uint;
 
@@ -280,6 +283,12 @@ constants! {
     HF_EFAULT: c_int = 14;
     HF_EINVAL: c_int = 22;
     HF_ENOENT: c_int = 2;
+    HF_NOFAULT_READY: hf_nofault_obstacle = 0;
+    HF_NOFAULT_FILTERED: hf_nofault_obstacle = 1;
+    HF_NOFAULT_NOT_INSTALLED: hf_nofault_obstacle = 2;
+    HF_NOFAULT_OTHER_HANDLER: hf_nofault_obstacle = 3;
+    HF_NOFAULT_BLOCKED: hf_nofault_obstacle = 4;
+    HF_NOFAULT_SMALL_STACK: hf_nofault_obstacle = 5;
     HF_ENV_FOREVER: u64 = u64::MAX;
     HF_REPORT_ADD_NOT_ZERO_OVF: hf_report_kind = 0;
     HF_REPORT_ADD_OVF: hf_report_kind = 1;
