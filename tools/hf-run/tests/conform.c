@@ -577,8 +577,8 @@ int main(int count, char **arguments)
 		conds(kind, CLOCK_REALTIME, 0, PTHREAD_PROCESS_SHARED);
 		for (int i = 0; i < 9; i++)
 			cancellation(kind, i % 3 * 100);
-		if (!is_emulated && (kind <= ADAPTIVE ||
-		    kind == STATICS) /* glibc: a child has another owner number */
+		/* Not of those with an owner: in glibc a child has another number. */
+		if (!is_emulated && (kind <= ADAPTIVE || kind == STATICS))
 			forks(kind);
 		freeing(kind);
 		if (failures != before)
