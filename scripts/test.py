@@ -491,8 +491,9 @@ def summary(stages, seconds):
     form = "%-14s%8s%8s%8s%9s%11s"
     print("\n" + form % ("stage", "passed", "failed", "skipped", "seconds", "processor"))
     for stage in stages:
-        print(form % (stage.name, stage.passed, len(stage.failed), len(stage.skipped),
-                      "%.0f" % stage.seconds, "%.0f" % stage.processor))
+        row = form % (stage.name, stage.passed, len(stage.failed), len(stage.skipped),
+                      "%.0f" % stage.seconds, "%.0f" % stage.processor)
+        print(row + ("  " + result(stage) if result(stage).startswith("could not") else ""))
     print(form % ("all", "", "", "", "%.0f" % seconds, "%.0f" % sum(stage.processor for stage in stages)))
     for word in ("skipped", "failed"):
         for stage in stages:
