@@ -82,6 +82,25 @@ APART size_t measure_copy(hf_copy_function_t copy, void *dst, const void *src, s
 	return left;
 }
 
+APART size_t measure_compare(hf_compare_function_t compare, const void *a, const void *b,
+			     size_t len)
+{
+	size_t equal = 0;
+
+	for (int i = 0; i < CALLS; i++)
+		equal += compare(a, b, len).at;
+	return equal;
+}
+
+APART size_t measure_find(hf_find_function_t find, const void *p, uint8_t byte, size_t len)
+{
+	size_t before = 0;
+
+	for (int i = 0; i < CALLS; i++)
+		before += find(p, byte, len).at;
+	return before;
+}
+
 /* A function that executes `code` on o, its object. */
 #define OPERATION(name, type, code)                                                                \
 	static APART void name(void *object)                                                       \
@@ -238,7 +257,7 @@ static void count_owners(void)
 	ROW(owner, drop_last, default, owner_revive_default, &pair);
 }
 
-/* ---- clear and copy ----------------------------------------------------------------------- */
+/* ---- clear, copy, compare, find ----------------------------------------------------------- */
 
 static const struct {
 	size_t bytes;
@@ -289,6 +308,26 @@ static void count_copy(const char *name, hf_copy_function_t copy)
 	}
 }
 
+/* The ranges are equal. */
+static void count_compare(const char *name, hf_compare_function_t compare)
+{
+	memcpy(to, from, LARGEST);
+	for (size_t i = 0; i < SIZES; i++) {
+		say("compare ", sizes[i].text, name);
+		CHECK(measure_compare(compare, to, from, sizes[i].bytes) == CALLS * sizes[i].bytes);
+	}
+}
+
+/* The byte is not in the range. */
+static void count_find(const char *name, hf_find_function_t find)
+{
+	memset(to, '#', LARGEST);
+	for (size_t i = 0; i < SIZES; i++) {
+		say("find ", sizes[i].text, name);
+		CHECK(measure_find(find, to, '?', sizes[i].bytes) == CALLS * sizes[i].bytes);
+	}
+}
+
 /* The operations, which dispatch to the selected implementation. */
 static APART size_t clear_default(void *dst, size_t len)
 {
@@ -302,9 +341,10 @@ static APART size_t copy_default(void *dst, const void *src, size_t len)
 
 int main(void)
 {
-	size_t clears, copies;
+	size_t clears, copies, searches;
 	const struct hf_variant_clear *clear = hf_variant_clears(&clears);
 	const struct hf_variant_copy *copy = hf_variant_copies(&copies);
+	const struct hf_variant_memory *memory = hf_variant_memories(&searches);
 
 	count_refcount();
 	LAB_SPINLOCKS(COUNT_SPINLOCK)
@@ -327,5 +367,11 @@ int main(void)
 			count_copy(copy[i].name, copy[i].function);
 	}
 	count_copy("default", copy_default);
+	for (size_t i = 0; i < searches; i++) {
+		if (memory[i].is_legal()) {
+			count_compare(memory[i].name, memory[i].compare);
+			count_find(memory[i].name, memory[i].find);
+		}
+	}
 	return 0;
 }

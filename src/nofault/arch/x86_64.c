@@ -27,43 +27,78 @@ HF_IMPLEMENTATION size_t hf_detail_copy_fsrm(void *dst, const void *src, size_t 
 #else
 #include "../memory.h"
 
-/* ---- vector: SSE2, AVX2, AVX-512 ---------------------------------------------------------- */
-
 #define VECTOR_REPEAT 1
 
+/*
+ * A section for each kind of vector. Each sets what its templates take and removes it at its end, so
+ * their order does not matter.
+ */
+
+/* ---- SSE2 --------------------------------------------------------------------------------- */
+
 #define VECTOR_BYTES 16
-#include "x86_64_vector.h"
 #define VECTOR_SMALL_BY_HAND 0
+#include "x86_64_vector.h"
+#include "x86_64_search.h"
+
 #define VECTOR_NAME hand_sse2
 #include "../vector.h"
 #define VECTOR_NAME sse2
 #include "../memory_vector.h"
-#include "x86_64_search.h"
 #define VECTOR_NAME sse2
 #include "../search_vector.h"
+
 #undef VECTOR_BYTES
+#undef VECTOR_SMALL_BY_HAND
+
+/* ---- AVX2 --------------------------------------------------------------------------------- */
 
 #define VECTOR_BYTES 32
+#define VECTOR_SMALL_BY_HAND 1 /* below */
 #include "x86_64_vector.h"
-#undef VECTOR_SMALL_BY_HAND
-#define VECTOR_SMALL_BY_HAND 1
+#include "x86_64_search.h"
+
 #define VECTOR_NAME hand_avx2
 #include "../vector.h"
 #define VECTOR_NAME avx2
 #include "../memory_vector.h"
-#include "x86_64_search.h"
 #define VECTOR_NAME avx2
 #include "../search_vector.h"
+
+#undef VECTOR_BYTES
+#undef VECTOR_SMALL_BY_HAND
+
+/* ---- AVX-512: clear, copy and fill by 64 bytes, find and compare by 32 with masks ----------- */
+
+#define VECTOR_BYTES 64
+#define VECTOR_SMALL_BY_HAND 1
+#include "x86_64_vector.h"
+
+#define VECTOR_NAME hand_avx512
+#include "../vector.h"
+#define VECTOR_NAME avx512
+#define VECTOR_WITHOUT_MOVE
+#include "../memory_vector.h"
+
+#undef VECTOR_WITHOUT_MOVE
+#undef VECTOR_SMALL_BY_HAND
+#undef VECTOR_BYTES
+
+#define VECTOR_BYTES 32
 #define VECTOR_MASKED
+#include "x86_64_vector.h"
 #include "x86_64_search.h"
-#undef VECTOR_TARGET
-#define VECTOR_TARGET __attribute__((target("avx512vl,avx512bw,bmi2")))
+
 #define VECTOR_NAME avx512
 #include "../search_vector.h"
+
 #undef VECTOR_MASKED
+#undef VECTOR_BYTES
+
+/* ---- whole words -------------------------------------------------------------------------- */
 
 /*
- * Whole words, 16 bytes at a time: with AVX an aligned access of 16 bytes is atomic (Intel SDM
+ * 16 bytes at a time: with AVX an aligned access of 16 bytes is atomic (Intel SDM
  * volume 3, 9.1.1; AMD APM volume 2, 7.3.2). So both sides must have the same offset from a
  * multiple of 16.
  */
@@ -113,15 +148,6 @@ fault:
 
 #undef PAIR_LOAD_OR
 #undef PAIR_STORE_OR
-#undef VECTOR_BYTES
-
-#define VECTOR_BYTES 64
-#include "x86_64_vector.h"
-#define VECTOR_NAME hand_avx512
-#include "../vector.h"
-#define VECTOR_NAME avx512
-#define VECTOR_WITHOUT_MOVE
-#include "../memory_vector.h"
 
 /* ---- hand: small sizes in assembly ------------------------------------------------------- */
 
@@ -176,8 +202,34 @@ HF_USED_BY_ASSEMBLY size_t hf_detail_copy_few_fault(char *to, const char *from, 
 
 /* clang-format off */
 /*
+ * Labels. Only those that are numbers may occur in each of the functions below. The code for sizes
+ * from so many bytes on, or up to or below so many:
+ */
+#define FROM_2 "21"
+#define FROM_4 "22"
+#define FROM_8 "23"
+#define FROM_16 "24"
+#define BELOW_32 "20"
+#define FROM_65 "10"
+#define FROM_129 "15"
+#define FROM_257 "16"
+#define UP_TO_384 "18"
+#define FROM_385 "17"
+#define RETURN "29"
+
+/* Where a fault continues, of a load; and of a store, after so many bytes: */
+#define LOAD_FAULT "95f"
+#define AFTER_FEW(i) "9" #i "f" /* i; and the store may have been on two pages */
+#define AFTER_16 "88f"
+#define AFTER_32(i) "8" #i "f" /* 32 i */
+#define AFTER_64(i) "6" #i "f" /* 64 i */
+/* or before so many of the last ones, which overlap the bytes that are done: */
+#define LAST_32_OF_128 "44f"
+#define LAST_OF_256(i) "7" #i "f" /* 32 (8 - i) */
+
+/*
  * After a fault of a store. VERB: clear or copy; LEN: the register of its length; LAST: that of the
- * last argument of ..._few_fault; VZ: see below.
+ * last argument of ..._few_fault; VZ: see below. The labels' numbers are:
  *
  *   8i, 88     32 i or 16 bytes are done
  *   6i         64 i bytes are done; from i = 4 on, 64 (8 - i) are left of those after the first 256
@@ -234,54 +286,54 @@ HF_USED_BY_ASSEMBLY size_t hf_detail_copy_few_fault(char *to, const char *from, 
 HF_ARCH_NAKED_FUNCTION(hf_detail_clear_ ## NAME, \
 	ZERO \
 	"	cmp	$32, %rsi\n" \
-	"	jb	20f\n" \
+	"	jb	" BELOW_32 "f\n" \
 	UP_TO("128", "rsi", ABOVE, "clear_to_" #NAME) \
 	/* 32..128 */ \
-	TRY(MOV "	%ymm" R "0, (%rdi)", "80f") \
+	TRY(MOV "	%ymm" R "0, (%rdi)", AFTER_32(0)) \
 	"	cmp	$64, %rsi\n" \
-	"	ja	10f\n" \
-	TRY(MOV "	%ymm" R "0, -32(%rdi, %rsi)", "81f") \
+	"	ja	" FROM_65 "f\n" \
+	TRY(MOV "	%ymm" R "0, -32(%rdi, %rsi)", AFTER_32(1)) \
 	DONE(VZ) \
 	/* 65..128 */ \
-	"10:\n" \
-	TRY(MOV "	%ymm" R "0, 32(%rdi)", "81f") \
-	TRY(MOV "	%ymm" R "0, -64(%rdi, %rsi)", "82f") \
-	TRY(MOV "	%ymm" R "0, -32(%rdi, %rsi)", "44f") \
+	FROM_65 ":\n" \
+	TRY(MOV "	%ymm" R "0, 32(%rdi)", AFTER_32(1)) \
+	TRY(MOV "	%ymm" R "0, -64(%rdi, %rsi)", AFTER_32(2)) \
+	TRY(MOV "	%ymm" R "0, -32(%rdi, %rsi)", LAST_32_OF_128) \
 	DONE(VZ) \
-	"20:	cmp	$16, %esi\n" \
-	"	jae	24f\n" \
+	BELOW_32 ":	cmp	$16, %esi\n" \
+	"	jae	" FROM_16 "f\n" \
 	"	xor	%eax, %eax\n" \
 	"	cmp	$8, %esi\n" \
-	"	jae	23f\n" \
+	"	jae	" FROM_8 "f\n" \
 	"	cmp	$4, %esi\n" \
-	"	jae	22f\n" \
+	"	jae	" FROM_4 "f\n" \
 	/* 1..3: the first, the middle and the last, which may coincide; this needs no branch */ \
 	"	mov	%esi, %ecx\n" \
 	"	shr	%ecx\n" \
 	"	test	%esi, %esi\n" \
-	"	jz	29f\n" \
-	TRY("movb	%al, (%rdi)", "80f") \
+	"	jz	" RETURN "f\n" \
+	TRY("movb	%al, (%rdi)", AFTER_32(0)) \
 	TRY("movb	%al, (%rdi, %rcx)", "71f") \
 	TRY("movb	%al, -1(%rdi, %rsi)", "72f") \
-	"29:	ret\n" \
+	RETURN ":	ret\n" \
 	"	.p2align 4\n" \
 	/* 4..7 */ \
-	"22:\n" \
-	TRY("movl	%eax, (%rdi)", "90f") \
-	TRY("movl	%eax, -4(%rdi, %rsi)", "94f") \
+	FROM_4 ":\n" \
+	TRY("movl	%eax, (%rdi)", AFTER_FEW(0)) \
+	TRY("movl	%eax, -4(%rdi, %rsi)", AFTER_FEW(4)) \
 	"	ret\n" \
 	"	.p2align 4\n" \
 	/* 8..15 */ \
-	"23:\n" \
-	TRY("movq	%rax, (%rdi)", "90f") \
-	TRY("movq	%rax, -8(%rdi, %rsi)", "98f") \
+	FROM_8 ":\n" \
+	TRY("movq	%rax, (%rdi)", AFTER_FEW(0)) \
+	TRY("movq	%rax, -8(%rdi, %rsi)", AFTER_FEW(8)) \
 	"	ret\n" \
 	"	.p2align 4\n" \
 	/* 16..31 */ \
-	"24:\n" \
+	FROM_16 ":\n" \
 	UNLESS_IN_PAGE("32", "clear_to_" #NAME) \
-	TRY(MOV "	%xmm" R "0, (%rdi)", "80f") \
-	TRY(MOV "	%xmm" R "0, -16(%rdi, %rsi)", "88f") \
+	TRY(MOV "	%xmm" R "0, (%rdi)", AFTER_32(0)) \
+	TRY(MOV "	%xmm" R "0, -16(%rdi, %rsi)", AFTER_16) \
 	DONE() \
 	MORE \
 	"71:	lea	-1(%rsi), %eax\n" /* after a fault: 1 byte is done */ \
@@ -295,72 +347,72 @@ HF_ARCH_NAKED_FUNCTION(hf_detail_clear_ ## NAME, \
 #define COPY_BY_HAND(NAME, R, MOV, VZ, TO, MORE) \
 HF_ARCH_NAKED_FUNCTION(hf_detail_copy_ ## NAME, \
 	"	cmp	$32, %rdx\n" \
-	"	jb	20f\n" \
-	UP_TO("128", "rdx", "15f", "copy_to_" TO) \
+	"	jb	" BELOW_32 "f\n" \
+	UP_TO("128", "rdx", FROM_129 "f", "copy_to_" TO) \
 	/* 32..128 */ \
-	TRY(MOV "	(%rsi), %ymm" R "0", "95f") \
+	TRY(MOV "	(%rsi), %ymm" R "0", LOAD_FAULT) \
 	"	cmp	$64, %rdx\n" \
-	"	ja	10f\n" \
-	TRY(MOV "	-32(%rsi, %rdx), %ymm" R "1", "95f") \
-	TRY(MOV "	%ymm" R "0, (%rdi)", "80f") \
-	TRY(MOV "	%ymm" R "1, -32(%rdi, %rdx)", "81f") \
+	"	ja	" FROM_65 "f\n" \
+	TRY(MOV "	-32(%rsi, %rdx), %ymm" R "1", LOAD_FAULT) \
+	TRY(MOV "	%ymm" R "0, (%rdi)", AFTER_32(0)) \
+	TRY(MOV "	%ymm" R "1, -32(%rdi, %rdx)", AFTER_32(1)) \
 	DONE(VZ) \
 	/* 65..128 */ \
-	"10:\n" \
-	TRY(MOV "	32(%rsi), %ymm" R "2", "95f") \
-	TRY(MOV "	-64(%rsi, %rdx), %ymm" R "3", "95f") \
-	TRY(MOV "	-32(%rsi, %rdx), %ymm" R "1", "95f") \
-	TRY(MOV "	%ymm" R "0, (%rdi)", "80f") \
-	TRY(MOV "	%ymm" R "2, 32(%rdi)", "81f") \
-	TRY(MOV "	%ymm" R "3, -64(%rdi, %rdx)", "82f") \
-	TRY(MOV "	%ymm" R "1, -32(%rdi, %rdx)", "44f") \
+	FROM_65 ":\n" \
+	TRY(MOV "	32(%rsi), %ymm" R "2", LOAD_FAULT) \
+	TRY(MOV "	-64(%rsi, %rdx), %ymm" R "3", LOAD_FAULT) \
+	TRY(MOV "	-32(%rsi, %rdx), %ymm" R "1", LOAD_FAULT) \
+	TRY(MOV "	%ymm" R "0, (%rdi)", AFTER_32(0)) \
+	TRY(MOV "	%ymm" R "2, 32(%rdi)", AFTER_32(1)) \
+	TRY(MOV "	%ymm" R "3, -64(%rdi, %rdx)", AFTER_32(2)) \
+	TRY(MOV "	%ymm" R "1, -32(%rdi, %rdx)", LAST_32_OF_128) \
 	DONE(VZ) \
 	MORE \
-	"20:	cmp	$16, %edx\n" \
-	"	jae	24f\n" \
+	BELOW_32 ":	cmp	$16, %edx\n" \
+	"	jae	" FROM_16 "f\n" \
 	"	xor	%eax, %eax\n" \
 	"	cmp	$8, %edx\n" \
-	"	jae	23f\n" \
+	"	jae	" FROM_8 "f\n" \
 	"	cmp	$4, %edx\n" \
-	"	jae	22f\n" \
+	"	jae	" FROM_4 "f\n" \
 	"	cmp	$1, %edx\n" \
-	"	ja	21f\n" \
-	"	jb	29f\n" \
-	TRY("movzbl	(%rsi), %ecx", "95f") \
-	TRY("movb	%cl, (%rdi)", "80f") \
-	"29:	ret\n" \
+	"	ja	" FROM_2 "f\n" \
+	"	jb	" RETURN "f\n" \
+	TRY("movzbl	(%rsi), %ecx", LOAD_FAULT) \
+	TRY("movb	%cl, (%rdi)", AFTER_32(0)) \
+	RETURN ":	ret\n" \
 	"	.p2align 4\n" \
 	/* 2, 3 */ \
-	"21:\n" \
-	TRY("movzwl	(%rsi), %ecx", "95f") \
-	TRY("movzbl	-1(%rsi, %rdx), %r8d", "95f") \
-	TRY("movw	%cx, (%rdi)", "90f") \
-	TRY("movb	%r8b, -1(%rdi, %rdx)", "92f") \
+	FROM_2 ":\n" \
+	TRY("movzwl	(%rsi), %ecx", LOAD_FAULT) \
+	TRY("movzbl	-1(%rsi, %rdx), %r8d", LOAD_FAULT) \
+	TRY("movw	%cx, (%rdi)", AFTER_FEW(0)) \
+	TRY("movb	%r8b, -1(%rdi, %rdx)", AFTER_FEW(2)) \
 	"	ret\n" \
 	"	.p2align 4\n" \
 	/* 4..7 */ \
-	"22:\n" \
-	TRY("movl	(%rsi), %ecx", "95f") \
-	TRY("movl	-4(%rsi, %rdx), %r8d", "95f") \
-	TRY("movl	%ecx, (%rdi)", "90f") \
-	TRY("movl	%r8d, -4(%rdi, %rdx)", "94f") \
+	FROM_4 ":\n" \
+	TRY("movl	(%rsi), %ecx", LOAD_FAULT) \
+	TRY("movl	-4(%rsi, %rdx), %r8d", LOAD_FAULT) \
+	TRY("movl	%ecx, (%rdi)", AFTER_FEW(0)) \
+	TRY("movl	%r8d, -4(%rdi, %rdx)", AFTER_FEW(4)) \
 	"	ret\n" \
 	"	.p2align 4\n" \
 	/* 8..15 */ \
-	"23:\n" \
-	TRY("movq	(%rsi), %rcx", "95f") \
-	TRY("movq	-8(%rsi, %rdx), %r8", "95f") \
-	TRY("movq	%rcx, (%rdi)", "90f") \
-	TRY("movq	%r8, -8(%rdi, %rdx)", "98f") \
+	FROM_8 ":\n" \
+	TRY("movq	(%rsi), %rcx", LOAD_FAULT) \
+	TRY("movq	-8(%rsi, %rdx), %r8", LOAD_FAULT) \
+	TRY("movq	%rcx, (%rdi)", AFTER_FEW(0)) \
+	TRY("movq	%r8, -8(%rdi, %rdx)", AFTER_FEW(8)) \
 	"	ret\n" \
 	"	.p2align 4\n" \
 	/* 16..31 */ \
-	"24:\n" \
+	FROM_16 ":\n" \
 	UNLESS_IN_PAGE("32", "copy_to_" TO) \
-	TRY(MOV "	(%rsi), %xmm" R "0", "95f") \
-	TRY(MOV "	-16(%rsi, %rdx), %xmm" R "1", "95f") \
-	TRY(MOV "	%xmm" R "0, (%rdi)", "80f") \
-	TRY(MOV "	%xmm" R "1, -16(%rdi, %rdx)", "88f") \
+	TRY(MOV "	(%rsi), %xmm" R "0", LOAD_FAULT) \
+	TRY(MOV "	-16(%rsi, %rdx), %xmm" R "1", LOAD_FAULT) \
+	TRY(MOV "	%xmm" R "0, (%rdi)", AFTER_32(0)) \
+	TRY(MOV "	%xmm" R "1, -16(%rdi, %rdx)", AFTER_16) \
 	DONE() \
 	STORE_FAULTS("copy", "rdx", "ecx", VZ) \
 	/* After a fault of a load: nothing is stored yet. E2 */ \
@@ -370,11 +422,11 @@ HF_ARCH_NAKED_FUNCTION(hf_detail_copy_ ## NAME, \
 
 /* Parts, by 32: the first bytes, in ymm0 and up; the last ones, up to ymm7 or ymm15. */
 #define LOAD_FIRST_32(numbers) \
-	EACH(numbers, TRY("vmovdqu	32*\\i(%rsi), %ymm\\i", "95f"))
+	EACH(numbers, TRY("vmovdqu	32*\\i(%rsi), %ymm\\i", LOAD_FAULT))
 #define STORE_FIRST_32(numbers) \
 	EACH(numbers, TRY("vmovdqu	%ymm\\i, 32*\\i(%rdi)", "8\\i\\()f"))
 #define LOAD_LAST_32(numbers, END) \
-	EACH(numbers, TRY("vmovdqu	32*\\i-" END "(%rsi, %rdx), %ymm\\i", "95f"))
+	EACH(numbers, TRY("vmovdqu	32*\\i-" END "(%rsi, %rdx), %ymm\\i", LOAD_FAULT))
 #define STORE_LAST_32(numbers, END, FAULT) \
 	EACH(numbers, TRY("vmovdqu	%ymm\\i, 32*\\i-" END "(%rdi, %rdx)", FAULT))
 /* The same of a clear: all are ymm0. */
@@ -383,40 +435,40 @@ HF_ARCH_NAKED_FUNCTION(hf_detail_copy_ ## NAME, \
 #define CLEAR_LAST_32(numbers, END, FAULT) \
 	EACH(numbers, TRY("vmovdqu	%ymm0, 32*\\i-" END "(%rdi, %rsi)", FAULT))
 
-CLEAR_BY_HAND(hand_avx2, "", "vmovdqu", "	vpxor	%xmm0, %xmm0, %xmm0\n", "	vzeroupper\n", "15f",
+CLEAR_BY_HAND(hand_avx2, "", "vmovdqu", "	vpxor	%xmm0, %xmm0, %xmm0\n", "	vzeroupper\n", FROM_129 "f",
 	/* 129..256 */
 	"	.p2align 4\n"
-	"15:\n"
-	UP_TO("256", "rsi", "16f", "clear_more_hand_avx2")
+	FROM_129 ":\n"
+	UP_TO("256", "rsi", FROM_257 "f", "clear_more_hand_avx2")
 	CLEAR_FIRST_32("0,1,2,3")
 	CLEAR_LAST_32("4,5,6,7", "256", "7\\i\\()f")
 	DONE("	vzeroupper\n")
 	/* 257..512 */
-	"16:\n"
+	FROM_257 ":\n"
 	UP_TO("512", "rsi", "hf_detail_clear_more_hand_avx2", "clear_more_hand_avx2")
 	CLEAR_FIRST_32("0,1,2,3,4,5,6,7")
 	"	cmp	$384, %rsi\n"
-	"	jbe	17f\n"
+	"	jbe	" UP_TO_384 "f\n"
 	CLEAR_LAST_32("8,9,10,11", "512", "5\\i\\()f")
-	"17:\n"
+	UP_TO_384 ":\n"
 	CLEAR_LAST_32("12,13,14,15", "512", "5\\i\\()f")
 	DONE("	vzeroupper\n"))
 
-CLEAR_BY_HAND(hand_avx512, "2", "vmovdqu64", "	vpxord	%ymm20, %ymm20, %ymm20\n", , "15f",
+CLEAR_BY_HAND(hand_avx512, "2", "vmovdqu64", "	vpxord	%ymm20, %ymm20, %ymm20\n", , FROM_129 "f",
 	/* 129..256 */
 	"	.p2align 4\n"
-	"15:\n"
+	FROM_129 ":\n"
 	UP_TO("256", "rsi", "hf_detail_clear_more_hand_avx512", "clear_to_hand_avx512")
-	TRY("vmovdqu64	%zmm20, (%rdi)", "60f")
-	TRY("vmovdqu64	%zmm20, 64(%rdi)", "61f")
-	TRY("vmovdqu64	%zmm20, -128(%rdi, %rsi)", "62f")
-	TRY("vmovdqu64	%zmm20, -64(%rdi, %rsi)", "76f")
+	TRY("vmovdqu64	%zmm20, (%rdi)", AFTER_64(0))
+	TRY("vmovdqu64	%zmm20, 64(%rdi)", AFTER_64(1))
+	TRY("vmovdqu64	%zmm20, -128(%rdi, %rsi)", AFTER_64(2))
+	TRY("vmovdqu64	%zmm20, -64(%rdi, %rsi)", LAST_OF_256(6))
 	DONE())
 
 /* 129..256 by 32 */
 #define COPY_256_BY_32(NEAR) \
-	"15:\n" \
-	UP_TO("256", "rdx", "16f", "copy_" NEAR) \
+	FROM_129 ":\n" \
+	UP_TO("256", "rdx", FROM_257 "f", "copy_" NEAR) \
 	LOAD_FIRST_32("0,1,2,3") \
 	LOAD_LAST_32("4,5,6,7", "256") \
 	STORE_FIRST_32("0,1,2,3") \
@@ -432,49 +484,49 @@ CLEAR_BY_HAND(hand_avx512, "2", "vmovdqu64", "	vpxord	%ymm20, %ymm20, %ymm20\n",
 
 /* 257..512 by 64, from zmm20 on */
 #define COPY_512_BY_64 \
-	EACH("0,1,2,3", TRY("vmovdqu64	64*\\i(%rsi), %zmm2\\i", "95f")) \
-	EACH("4,5,6,7", TRY("vmovdqu64	64*\\i-512(%rsi, %rdx), %zmm2\\i", "95f")) \
+	EACH("0,1,2,3", TRY("vmovdqu64	64*\\i(%rsi), %zmm2\\i", LOAD_FAULT)) \
+	EACH("4,5,6,7", TRY("vmovdqu64	64*\\i-512(%rsi, %rdx), %zmm2\\i", LOAD_FAULT)) \
 	EACH("0,1,2,3", TRY("vmovdqu64	%zmm2\\i, 64*\\i(%rdi)", "6\\i\\()f")) \
 	EACH("4,5,6,7", TRY("vmovdqu64	%zmm2\\i, 64*\\i-512(%rdi, %rdx)", "6\\i\\()f")) \
 	DONE()
 
 COPY_BY_HAND(hand_avx2, "", "vmovdqu", "	vzeroupper\n", "hand_avx2",
 	COPY_256_BY_32("more_hand_avx2")
-	"16:\n"
+	FROM_257 ":\n"
 	UP_TO("512", "rdx", "hf_detail_copy_more_hand_avx2", "copy_more_hand_avx2")
 	LOAD_FIRST_32("0,1,2,3,4,5,6,7")
 	"	cmp	$384, %rdx\n"
-	"	ja	17f\n"
+	"	ja	" FROM_385 "f\n"
 	COPY_512_BY_32("12,13,14,15")
 	/* 385..512 */
-	"17:\n"
+	FROM_385 ":\n"
 	COPY_512_BY_32("8,9,10,11,12,13,14,15"))
 
 COPY_BY_HAND(hand_avx512, "2", "vmovdqu64", , "hand_avx512",
 	/* 129..256 */
-	"15:\n"
-	UP_TO("256", "rdx", "16f", "copy_to_hand_avx512")
-	EACH("0,1", TRY("vmovdqu64	64*\\i(%rsi), %zmm2\\i", "95f"))
-	EACH("2,3", TRY("vmovdqu64	64*\\i-256(%rsi, %rdx), %zmm2\\i", "95f"))
+	FROM_129 ":\n"
+	UP_TO("256", "rdx", FROM_257 "f", "copy_to_hand_avx512")
+	EACH("0,1", TRY("vmovdqu64	64*\\i(%rsi), %zmm2\\i", LOAD_FAULT))
+	EACH("2,3", TRY("vmovdqu64	64*\\i-256(%rsi, %rdx), %zmm2\\i", LOAD_FAULT))
 	EACH("0,1", TRY("vmovdqu64	%zmm2\\i, 64*\\i(%rdi)", "6\\i\\()f"))
-	TRY("vmovdqu64	%zmm22, -128(%rdi, %rdx)", "62f")
-	TRY("vmovdqu64	%zmm23, -64(%rdi, %rdx)", "76f")
+	TRY("vmovdqu64	%zmm22, -128(%rdi, %rdx)", AFTER_64(2))
+	TRY("vmovdqu64	%zmm23, -64(%rdi, %rdx)", LAST_OF_256(6))
 	DONE()
-	"16:\n"
+	FROM_257 ":\n"
 	UP_TO("512", "rdx", "hf_detail_copy_more_hand_avx512", "copy_more_hand_avx512")
 	COPY_512_BY_64)
 
 /* Up to 384 bytes by 32, above by 64. */
 COPY_BY_HAND(hand_mixed, "", "vmovdqu", "	vzeroupper\n", "hand_avx512",
 	COPY_256_BY_32("to_hand_avx512")
-	"16:\n"
+	FROM_257 ":\n"
 	UP_TO("512", "rdx", "hf_detail_copy_more_hand_avx512", "copy_more_hand_avx512")
 	"	cmp	$384, %rdx\n"
-	"	ja	17f\n"
+	"	ja	" FROM_385 "f\n"
 	LOAD_FIRST_32("0,1,2,3,4,5,6,7")
 	COPY_512_BY_32("12,13,14,15")
 	/* 385..512 */
-	"17:\n"
+	FROM_385 ":\n"
 	COPY_512_BY_64)
 
 /* clang-format on */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * x86_64_vector - the vectors for vector.h, memory_vector.h and search_vector.h. Included again for
- * each VECTOR_BYTES: 16 (SSE2), 32 (AVX2) and 64 (AVX-512F).
+ * each VECTOR_BYTES: 16 (SSE2), 32 (AVX2, or with VECTOR_MASKED AVX-512VL) and 64 (AVX-512F).
  */
 #ifndef HALF
 typedef long long sse_t __attribute__((vector_size(16), may_alias, aligned(1)));
@@ -22,8 +22,7 @@ typedef char avx_bytes_t __attribute__((vector_size(32)));
 #define HALF_STORE_OR(p, value, label) HF_ARCH_STORE_OR(HALF_MOVE, p, value, "x", label)
 #define HALF_SPLAT_BYTE(byte) ((sse_t)((sse_bytes_t){ 0 } + (char)(byte)))
 #define HALF_SAME(a, b)                                                                            \
-	((uint32_t)__builtin_ia32_pmovmskb128(                                           \
-		(sse_bytes_t)((sse_bytes_t)(a) == (sse_bytes_t)(b))))
+	((uint32_t)__builtin_ia32_pmovmskb128((sse_bytes_t)((sse_bytes_t)(a) == (sse_bytes_t)(b))))
 #endif
 
 #undef VECTOR
@@ -45,7 +44,11 @@ typedef char avx_bytes_t __attribute__((vector_size(32)));
 #define HALF_MOVE "movdqu"
 #elif VECTOR_BYTES == 32
 #define VECTOR avx_t
+#ifdef VECTOR_MASKED
+#define VECTOR_TARGET __attribute__((target("avx512vl,avx512bw,bmi2")))
+#else
 #define VECTOR_TARGET __attribute__((target("avx2")))
+#endif
 #define VECTOR_MOVE "vmovdqu"
 #define VECTOR_REGISTER "x"
 #define VECTOR_STREAM "vmovntdq"
