@@ -282,7 +282,7 @@ Cells refcount_cells, spinlock_cells, mutex_cells, cond_cells, lockref_cells, ho
 	handoff_cells, clear_cells, copy_cells, verbs_cells, loop_cells, fault_cells, guard_cells,
 	region_cells, openclose_cells, sparse_cells, mount_cells, readdir_cells;
 Aims refcount_aims, mutex_aims, cond_aims, lockref_aims, holder_aims, memory_aims, verbs_aims,
-	loop_aims, fault_aims, region_aims, openclose_aims, sparse_aims;
+	loop_aims, fault_aims, region_aims, openclose_aims, sparse_aims, mount_aims;
 
 /* The monotonic clock, and the processor time of this thread, in nanoseconds. */
 double now_ns();

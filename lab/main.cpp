@@ -70,7 +70,7 @@ const std::vector<Table> &tables()
 #endif
 #if HF_LAB_HAVE_MOUNT
 		{ "mount", "tmpfs as a mount, beside the kernel's and an example of libfuse",
-		  "hf-tmpfs-fuse", mount_cells, nullptr },
+		  "hf-tmpfs-fuse", mount_cells, mount_aims },
 #endif
 	};
 

@@ -12,15 +12,19 @@
 #include "bench.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <string>
+#include <thread>
 
 #include <csignal>
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -307,6 +311,93 @@ std::vector<Sample> run_names(const std::string &variant, int names)
 	return { sample };
 }
 
+/* ---- waits --------------------------------------------------------------------------------- */
+
+/*
+ * The longest wait of a create, close and unlink, and of a stat of the big file, while 2 GiB of that
+ * file are allocated, and while they are freed. The kernel must not answer the stat from its cache.
+ */
+constexpr off_t BIG = off_t(2) << 30;
+constexpr double WAIT_MS = 20; /* the aim */
+
+struct Probe {
+	std::function<bool()> call;
+	double longest = 0;
+	bool ok = true;
+
+	void repeat(const std::atomic<bool> &over)
+	{
+		do {
+			double begin = now_ns();
+
+			ok &= call();
+			longest = std::max(longest, now_ns() - begin);
+			usleep(500);
+		} while (!over);
+	}
+};
+
+std::vector<Sample> run_waits(const std::string &variant)
+{
+	Where where(variant);
+	const std::string big = where.path + "/big", small = where.path + "/small";
+	std::vector<Sample> samples;
+	bool ok = where.good();
+	int file = ok ? ::open(big.c_str(), O_CREAT | O_RDWR, 0644) : -1;
+
+	for (bool grow : { true, false }) {
+		std::atomic<bool> over{ false };
+		Probe probes[] = {
+			{ [&] {
+				int fd = ::open(small.c_str(), O_CREAT | O_EXCL | O_WRONLY, 0644);
+
+				return fd >= 0 && ::close(fd) == 0 && ::unlink(small.c_str()) == 0;
+			} },
+			{ [&] {
+				struct statx to;
+
+				return statx(AT_FDCWD, big.c_str(), AT_STATX_FORCE_SYNC,
+					     STATX_BASIC_STATS, &to) == 0;
+			} },
+		};
+		std::vector<std::thread> threads;
+
+		for (Probe &probe : probes)
+			threads.emplace_back([&] { probe.repeat(over); });
+		ok &= (grow ? ::fallocate(file, 0, 0, BIG) : ::ftruncate(file, 0)) == 0;
+		over = true;
+		for (std::thread &thread : threads)
+			thread.join();
+		for (const Probe &probe : probes) {
+			samples.emplace_back();
+			samples.back().ns_per_op = probe.longest;
+			ok &= probe.ok;
+		}
+	}
+	ok &= ::close(file) == 0 && ::unlink(big.c_str()) == 0;
+	ok &= where.end();
+	for (Sample &sample : samples)
+		sample.checked = ok;
+	return samples;
+}
+
+const char *const WAITS[] = { "longest create while 2 GiB are allocated",
+			      "longest stat of the file while 2 GiB are allocated",
+			      "longest create while 2 GiB are freed",
+			      "longest stat of the file while 2 GiB are freed" };
+
+bool have_memory(const std::string &variant)
+{
+	long free_bytes = sysconf(_SC_AVPHYS_PAGES) * sysconf(_SC_PAGESIZE);
+	struct statvfs st;
+
+	if (variant != OURS &&
+	    (statvfs("/dev/shm", &st) ||
+	     static_cast<double>(st.f_bavail) * static_cast<double>(st.f_bsize) < BIG))
+		return false;
+	return free_bytes > BIG + BIG / 2;
+}
+
 /* Called once, before there are cells: most containers don't allow mounts. */
 bool can_mount()
 {
@@ -317,6 +408,22 @@ bool can_mount()
 }
 
 } // namespace
+
+std::vector<Aim> mount_aims(const std::vector<Row> &rows)
+{
+	std::vector<Aim> aims;
+
+	for (const char *what : WAITS) {
+		const Row *row = find(rows, OURS, what, 1);
+
+		if (!row)
+			continue;
+		aims.push_back(
+			at_most(WAIT_MS, "waits", what, valid(row) ? row->ns_per_op() / 1e6 : NAN));
+		aims.back().unit = "ms";
+	}
+	return aims;
+}
 
 std::vector<Cell> mount_cells(const Settings &settings)
 {
@@ -351,6 +458,25 @@ std::vector<Cell> mount_cells(const Settings &settings)
 				cells.push_back(cell);
 			}
 		}
+	}
+	for (const std::string &variant : variants) {
+		Cell cell;
+
+		if (variant == PEER || settings.window_ms)
+			continue;
+		if (!have_memory(variant)) {
+			std::fprintf(stderr, "mount: no memory for a file of 2 GiB: %s\n",
+				     variant.c_str());
+			continue;
+		}
+		for (const char *what : WAITS)
+			cell.rows.emplace_back("mount", variant,
+					       variant == OURS ? "default" : "peer", what);
+		cell.window_ms = 0;
+		cell.setup_ms = variant == OURS ? 2500 : 700;
+		cell.rounds = 1;
+		cell.run = [variant](int) { return run_waits(variant); };
+		cells.push_back(cell);
 	}
 	/*
 	 * The peer keeps a descriptor open for each name that the kernel knows: more than a process may

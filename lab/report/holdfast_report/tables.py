@@ -300,7 +300,8 @@ FAMILIES = (
         "System calls on a mount of tmpfs/ (hf-tmpfs-fuse), by 1 and 2 threads, each with its own files. The kernel's tmpfs"
         " needs no server process, so it is only for scale. passthrough_ll is libfuse's example over that tmpfs: the same"
         " path through the kernel's FUSE, to a minimal file system. A random write is to one of the 4,096 pages of a file;"
-        " a creation is the mean of the last 10,000 before there are so many names.",
+        " a creation is the mean of the last 10,000 before there are so many names; the longest waits are of a create, close"
+        " and unlink elsewhere, and of a stat of the file, while it is allocated or freed.",
     ),
 )
 KNOWN = {f.name: f for f in FAMILIES}
