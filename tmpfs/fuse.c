@@ -37,6 +37,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -48,7 +49,8 @@
 
 static struct hf_tmpfs *fs;
 static struct hf_tmpfs_node *root;
-static bool noatime;
+static bool noatime, nodiratime;
+static int64_t score = FRONT_NO_SCORE;
 
 static struct hf_tmpfs_node *node_of(fuse_ino_t number)
 {
@@ -416,7 +418,9 @@ static void do_open(fuse_req_t request, fuse_ino_t number, struct fuse_file_info
 
 static void do_opendir(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *info)
 {
-	reply_open(request, node_of(number), O_RDONLY | O_DIRECTORY, info);
+	const int flags = O_RDONLY | O_DIRECTORY | (info->flags & O_NOATIME);
+
+	reply_open(request, node_of(number), nodiratime ? flags | O_NOATIME : flags, info);
 }
 
 void front_stat(uint64_t number, struct stat *to, struct timespec *birth)
@@ -579,6 +583,7 @@ static void do_ioctl(fuse_req_t request, fuse_ino_t number, unsigned int command
 		limits.size = now.f_blocks * HF_TMPFS_PAGE;
 		limits.inodes = now.f_files;
 		limits.max_open = front_files_limit();
+		limits.score = score;
 		fuse_reply_ioctl(request, 0, &limits, sizeof(limits));
 		return;
 	}
@@ -669,12 +674,15 @@ int front_begin(const struct front_options *options)
 {
 	const struct hf_tmpfs_options how = { .size = options->limits.size,
 					      .inodes = options->limits.inodes,
-					      .noatime = options->noatime };
+					      .noatime = options->flags & MS_NOATIME };
 	int error = hf_tmpfs_new(&fs, &how);
 
 	if (error)
 		return error;
-	noatime = options->noatime;
+	noatime = options->flags & MS_NOATIME;
+	nodiratime = options->flags & MS_NODIRATIME;
+	if (options->oom_score_adj)
+		score = strtoll(options->oom_score_adj, NULL, 10);
 	error = front_files_begin(fs, options->limits.max_open);
 	if (error) {
 		front_files_end();

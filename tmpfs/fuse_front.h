@@ -22,18 +22,19 @@
 
 /* ---- fuse_options.c ------------------------------------------------------------------------ */
 
-/* The limits that a remount can change. */
+/* The limits that a remount can change, and what it can't. */
 struct front_limits {
 	uint64_t size, inodes, max_open; /* 0 = no limit */
+	int64_t score;                   /* oom_score_adj; FRONT_NO_SCORE = not set */
 };
+#define FRONT_NO_SCORE INT64_MIN
 
 struct front_options {
 	struct front_limits limits;
-	unsigned int given; /* FRONT_GIVEN_*: the limits that the command line sets */
-	int permissions,
-		remount; /* of type int for fuse_opt; permissions: the kernel checks them */
-	bool noatime;
-	mode_t mode; /* of the root directory */
+	unsigned int given;          /* FRONT_GIVEN_*: which of these the command line sets */
+	unsigned long flags, chosen; /* MS_*: of the mount; which the command line sets */
+	int permissions, remount;    /* of type int for fuse_opt; the kernel checks permissions */
+	mode_t mode;                 /* of the root directory */
 	uid_t uid;
 	gid_t gid;
 	char *oom_score_adj; /* NULL = unchanged */
@@ -44,6 +45,11 @@ struct front_options {
 #define FRONT_GIVEN_SIZE 1u
 #define FRONT_GIVEN_INODES 2u
 #define FRONT_GIVEN_MAX_OPEN 4u
+#define FRONT_GIVEN_MODE 8u
+#define FRONT_GIVEN_UID 16u
+#define FRONT_GIVEN_GID 32u
+#define FRONT_GIVEN_PERMISSIONS 64u
+#define FRONT_GIVEN_ALLOW 128u /* allow_other or allow_root */
 
 /*
  * Parses our options, removes them from `args`, and adds those that libfuse needs. Returns -1 on an
@@ -57,6 +63,8 @@ void front_options_help(void);
 bool front_mountpoint(const char *path);
 /* Whether an hf-tmpfs-fuse is mounted there. */
 bool front_is_mounted(const char *path);
+/* Whether that mount has this option, such as allow_other. */
+bool front_has_option(const char *path, const char *option);
 
 /* ---- fuse_remount.c ------------------------------------------------------------------------ */
 
@@ -66,6 +74,8 @@ bool front_is_mounted(const char *path);
 
 /* Returns the exit status; prints errors to standard error. */
 int front_remount(const struct front_options *options);
+/* Sets the flags of a new mount that libfuse does not know. Returns 0, or -1 after a message. */
+int front_set_flags(const struct front_options *options);
 
 /* ---- fuse_files.c -------------------------------------------------------------------------- */
 

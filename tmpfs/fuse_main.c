@@ -155,6 +155,9 @@ static int serve(struct fuse_session *session, const struct fuse_cmdline_opts *h
 	}
 	if (fuse_session_mount(session, options->mountpoint)) {
 		status = 4;
+	} else if (front_set_flags(options)) {
+		status = 4;
+		fuse_session_unmount(session);
 	} else {
 		unsigned int threads = how->singlethread ? 1 : how->max_threads;
 

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
@@ -23,7 +24,7 @@
 #define MAX_OPEN 1048576 /* Linux's limit for one process (fs.nr_open) */
 
 /* Our own options. */
-enum { SIZE, BLOCKS, INODES, OPEN_FILES, MODE, USER, GROUP, SCORE, NO_ATIME, ATIME };
+enum { SIZE, BLOCKS, INODES, OPEN_FILES, MODE, USER, GROUP, SCORE };
 
 #define KEY(template, what) FUSE_OPT_KEY(template, what)
 #define SET(template, member, value)                                                               \
@@ -31,20 +32,11 @@ enum { SIZE, BLOCKS, INODES, OPEN_FILES, MODE, USER, GROUP, SCORE, NO_ATIME, ATI
 		template, offsetof(struct front_options, member), value                            \
 	}
 static const struct fuse_opt options[] = {
-	KEY("size=", SIZE),
-	KEY("nr_blocks=", BLOCKS),
-	KEY("nr_inodes=", INODES),
-	KEY("max_open=", OPEN_FILES),
-	KEY("mode=", MODE),
-	KEY("uid=", USER),
-	KEY("gid=", GROUP),
-	KEY("oom_score_adj=", SCORE),
-	KEY("noatime", NO_ATIME),
-	KEY("atime", ATIME),
-	SET("default_permissions", permissions, 1),
-	SET("no_default_permissions", permissions, 0),
-	SET("remount", remount, 1),
-	FUSE_OPT_END,
+	KEY("size=", SIZE),         KEY("nr_blocks=", BLOCKS),
+	KEY("nr_inodes=", INODES),  KEY("max_open=", OPEN_FILES),
+	KEY("mode=", MODE),         KEY("uid=", USER),
+	KEY("gid=", GROUP),         KEY("oom_score_adj=", SCORE),
+	SET("remount", remount, 1), FUSE_OPT_END,
 };
 #undef SET
 #undef KEY
@@ -53,21 +45,93 @@ static const struct fuse_opt options[] = {
 
 /* Passed on: options of libfuse, and those of the kernel for every file system. */
 static const char *const passed[] = {
-	"-h",           "--help",  "-V",        "--version",    "-d",          "debug",
-	"-f",           "-s",      "clone_fd",  "max_threads=", "allow_other", "allow_root",
-	"auto_unmount", "fsname=", "max_read=", "ro",           "rw",          "suid",
-	"nosuid",       "dev",     "nodev",     "exec",         "noexec",      "sync",
-	"async",        "dirsync", "context=",  "fscontext=",   "defcontext=", "rootcontext=",
+	"-h",          "--help",       "-V",           "--version", "-d",        "debug",
+	"-f",          "-s",           "clone_fd",     "fsname=",   "max_read=", "allow_other",
+	"allow_root",  "context=",     "max_threads=", "ro",        "rw",        "suid",
+	"nosuid",      "dev",          "nodev",        "exec",      "noexec",    "sync",
+	"async",       "dirsync",      "auto_unmount", "atime",     "noatime",   "fscontext=",
+	"defcontext=", "rootcontext=",
 };
 
 /*
- * Ignored: options of mount(8), which fstab may contain; `relatime`, which is the default; and
- * options of an existing mount that mount(8) repeats when it is remounted.
+ * Ignored: options of mount(8), which fstab may contain; options of the kernel that ask for what is
+ * so in any case; and options of an existing mount that mount(8) repeats when it is remounted.
  */
 static const char *const dropped[] = {
-	"defaults", "auto",     "noauto",   "nofail",    "user",      "user=",    "nouser",
-	"users",    "owner",    "group",    "_netdev",   "comment=",  "subtype=", "x-",
-	"X-",       "relatime", "user_id=", "group_id=", "rootmode=", "blksize=",
+	"defaults",
+	"auto",
+	"noauto",
+	"nofail",
+	"user",
+	"user=",
+	"nouser",
+	"users",
+	"owner",
+	"group",
+	"_netdev",
+	"comment=",
+	"subtype=",
+	"x-",
+	"X-",
+	"relatime",
+	"user_id=",
+	"group_id=",
+	"rootmode=",
+	"blksize=",
+	"diratime",
+	"symfollow",
+	"norelatime",
+	"nostrictatime",
+	"lazytime",
+	"nolazytime",
+	"silent",
+	"loud",
+	"iversion",
+	"noiversion",
+	"nomand",
+	"mpol=default",
+	"huge=never",
+	"inode64",
+	"nodiratime",
+	"nosymfollow",
+	"default_permissions",
+	"no_default_permissions",
+};
+
+/* Options of the kernel's tmpfs that are an error here. */
+static const char *const refused[] = {
+	"strictatime", "noswap", "huge=",    "mpol=",    "inode32",
+	"mand",        "quota",  "usrquota", "grpquota",
+};
+
+#ifndef MS_NOSYMFOLLOW
+#define MS_NOSYMFOLLOW 256
+#endif
+
+/* Options that set a flag of the mount, or clear it. */
+static const struct {
+	const char *name;
+	unsigned long flag;
+	bool set;
+} flags[] = {
+	{ "ro", MS_RDONLY, true },
+	{ "rw", MS_RDONLY, false },
+	{ "nosuid", MS_NOSUID, true },
+	{ "suid", MS_NOSUID, false },
+	{ "nodev", MS_NODEV, true },
+	{ "dev", MS_NODEV, false },
+	{ "noexec", MS_NOEXEC, true },
+	{ "exec", MS_NOEXEC, false },
+	{ "sync", MS_SYNCHRONOUS, true },
+	{ "async", MS_SYNCHRONOUS, false },
+	{ "dirsync", MS_DIRSYNC, true },
+	{ "noatime", MS_NOATIME, true },
+	{ "atime", MS_NOATIME, false },
+	{ "relatime", MS_NOATIME, false },
+	{ "nodiratime", MS_NODIRATIME, true },
+	{ "diratime", MS_NODIRATIME, false },
+	{ "nosymfollow", MS_NOSYMFOLLOW, true },
+	{ "symfollow", MS_NOSYMFOLLOW, false },
 };
 
 static bool is_in(const char *const *list, size_t count, const char *option)
@@ -196,6 +260,29 @@ static int take_word(const char *word, struct front_options *to)
 	return 0;
 }
 
+/* An option without a key. Returns as option(). */
+static int take_other(const char *text, struct front_options *to)
+{
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+		if (strcmp(text, flags[i].name) != 0)
+			continue;
+		to->chosen |= flags[i].flag;
+		to->flags = flags[i].set ? to->flags | flags[i].flag : to->flags & ~flags[i].flag;
+	}
+	if (strcmp(text, "default_permissions") == 0 ||
+	    strcmp(text, "no_default_permissions") == 0) {
+		to->permissions = *text == 'd';
+		to->given |= FRONT_GIVEN_PERMISSIONS;
+	}
+	if (strncmp(text, "allow_", strlen("allow_")) == 0)
+		to->given |= FRONT_GIVEN_ALLOW;
+	if (IS_IN(dropped, text))
+		return 0;
+	if (IS_IN(refused, text))
+		return wrong(text, "not supported");
+	return IS_IN(passed, text) ? 1 : wrong(text, "unknown option");
+}
+
 /* Returns 1: pass it on to libfuse; 0: done; -1: an error. */
 static int option(void *data, const char *text, int key, struct fuse_args *rest)
 {
@@ -207,9 +294,7 @@ static int option(void *data, const char *text, int key, struct fuse_args *rest)
 	case FUSE_OPT_KEY_NONOPT:
 		return take_word(text, to);
 	case FUSE_OPT_KEY_OPT:
-		if (IS_IN(dropped, text))
-			return 0;
-		return IS_IN(passed, text) ? 1 : wrong(text, "unknown option");
+		return take_other(text, to);
 	case SIZE:
 		to->given |= FRONT_GIVEN_SIZE;
 		return take(text, whole, &to->limits.size);
@@ -223,16 +308,16 @@ static int option(void *data, const char *text, int key, struct fuse_args *rest)
 		to->given |= FRONT_GIVEN_MAX_OPEN;
 		return take(text, 0, &to->limits.max_open);
 	case MODE:
+		to->given |= FRONT_GIVEN_MODE;
 		return take_id(text, 8, 07777, &to->mode);
 	case USER:
+		to->given |= FRONT_GIVEN_UID;
 		return take_id(text, 10, UINT_MAX - 1, &to->uid);
 	case GROUP:
+		to->given |= FRONT_GIVEN_GID;
 		return take_id(text, 10, UINT_MAX - 1, &to->gid);
-	case SCORE:
+	default: /* SCORE */
 		return take_score(text, &to->oom_score_adj);
-	default: /* NO_ATIME, ATIME */
-		to->noatime = key == NO_ATIME;
-		return 1;
 	}
 }
 
@@ -298,10 +383,12 @@ void front_options_help(void)
 	       "    -o mode=MODE,uid=N,gid=N\n"
 	       "                           root directory (default: 1777, the caller's)\n"
 	       "    -o noatime             reads do not update the access time\n"
+	       "    -o nodiratime          listings do not update the access time\n"
 	       "    -o oom_score_adj=N     protect the server from the out-of-memory killer;\n"
 	       "                           if it is killed, all files are lost\n"
-	       "    -o remount             change size, nr_blocks, nr_inodes or max_open of a\n"
-	       "                           mounted file system\n"
+	       "    -o remount             change size, nr_blocks, nr_inodes, max_open, or ro, "
+	       "rw,\n"
+	       "                           suid, ... of a mounted file system\n"
 	       "    -o no_default_permissions\n"
 	       "                           do not check permissions\n"
 	       "\n"
@@ -314,7 +401,7 @@ void front_options_help(void)
 	       "    -o allow_root          allow access by root\n"
 	       "    -o auto_unmount        unmount when the server dies\n"
 	       "    -o ro, rw, suid, nosuid, dev, nodev, exec, noexec, sync, async, dirsync,\n"
-	       "       context=, fsname=, max_read=\n"
+	       "       nosymfollow, context=, fsname=, max_read=\n"
 	       "                           as in mount(8)\n"
 	       "    -h, --help    -V, --version\n",
 	       MAX_OPEN, FRONT_WORKERS_MAX, FRONT_WORKERS);
@@ -322,7 +409,8 @@ void front_options_help(void)
 
 /* ---- the mountpoint ------------------------------------------------------------------------ */
 
-bool front_is_mounted(const char *path)
+/* Whether an hf-tmpfs-fuse is mounted there, with this option, if it is not NULL. */
+static bool is_mounted(const char *path, const char *option)
 {
 	FILE *mounts = setmntent("/proc/self/mounts", "r");
 	struct mntent *mount;
@@ -333,10 +421,21 @@ bool front_is_mounted(const char *path)
 	while ((mount = getmntent(mounts))) {
 		/* The last mount at a path is the visible one. */
 		if (strcmp(mount->mnt_dir, path) == 0)
-			found = strcmp(mount->mnt_type, "fuse.hf-tmpfs") == 0;
+			found = strcmp(mount->mnt_type, "fuse.hf-tmpfs") == 0 &&
+				(!option || hasmntopt(mount, option));
 	}
 	endmntent(mounts);
 	return found;
+}
+
+bool front_is_mounted(const char *path)
+{
+	return is_mounted(path, NULL);
+}
+
+bool front_has_option(const char *path, const char *option)
+{
+	return is_mounted(path, option);
 }
 
 bool front_mountpoint(const char *path)

@@ -386,7 +386,8 @@ HF_TMPFS_API int hf_tmpfs_readdir(struct hf_tmpfs_table *table, int fd, struct h
 	tmpfs_rcu_read_unlock();
 	hf_mutex_unlock(&file->lock);
 	if (given > 0)
-		tmpfs_accessed(file->inode);
+		if (!(file->flags & O_NOATIME))
+			tmpfs_accessed(file->inode);
 	tmpfs_file_put(table, file);
 	return given;
 }

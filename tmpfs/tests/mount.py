@@ -757,7 +757,8 @@ def arguments(args):
             (2, ["", "/tmp"], "'': the source must be a name without slashes, such as none"),
             (2, ["none", "/tmp", "more"], "more: unexpected argument after the source and the mountpoint"),
             (2, ["/tmp", "-o", "size=1m,nonsense,ro"], "nonsense: unknown option"),
-            (2, ["/tmp", "-o", "nodiratime"], "nodiratime: unknown option"),
+            (2, ["/tmp", "-o", "strictatime"], "strictatime: not supported"),
+            (2, ["/tmp", "-o", "huge=always"], "huge=always: not supported"),
             (2, ["/tmp", "-o", "max_idle_threads=3"], "max_idle_threads=3: unknown option"),
             (2, ["/tmp", "-o", "max_threads=0"], "max_threads=0: expected a number from 1 to 64"),
             (2, ["/tmp", "-x"], "-x: unknown option"),
@@ -772,6 +773,29 @@ def arguments(args):
         assert done.returncode == 0, done
     said = run_server(args, "--version").stdout
     assert re.match(r"hf-tmpfs-fuse of Holdfast \d+\.\d+", said), said
+
+
+def fstab_options(args):
+    """Options that fstab may have for the kernel's tmpfs are accepted if the mount does what they ask for."""
+    same = ("defaults,relatime,diratime,symfollow,norelatime,nostrictatime,lazytime,nolazytime,silent,loud,iversion,"
+            "noiversion,nomand,mpol=default,huge=never,inode64")
+    with Mount(args.server, "-o", same) as top, KernelTmpfs("-o", same):
+        os.mkdir(top + "/d")
+        os.symlink("d", top + "/s")
+        assert os.listdir(top + "/s") == []
+    with Mount(args.server, "-o", "nosymfollow,nodiratime") as top:
+        wait_until(lambda: {"nosymfollow", "nodiratime"} <= set(mount_options(top)))
+        os.mkdir(top + "/d")
+        os.symlink("d", top + "/s")
+        expect(errno.ELOOP, os.listdir, top + "/s")
+        before = os.stat(top + "/d").st_atime_ns
+        os.listdir(top + "/d")
+        assert os.stat(top + "/d").st_atime_ns == before
+
+
+def mount_options(path):
+    with open("/proc/self/mounts", encoding="utf-8") as mounts:
+        return [line.split()[3].split(",") for line in mounts if line.split()[1] == path][-1]
 
 
 def mountpoints(args):
@@ -864,6 +888,18 @@ def mounted_by_the_system(top):
         assert opens(file.name, 9) == 2
         assert "more is in use" in run("mount", "-o", "remount,size=100k", path, fine=False)
         assert os.statvfs(path).f_blocks == 384 and os.path.getsize(file.name) == 1 << 20
+        run("mount", "-o", "remount,ro,noexec", path)
+        expect(errno.EROFS, os.mkdir, path + "/no")
+        assert {"ro", "noexec", "noatime", "allow_other"} <= set(mount_options(path)), mount_options(path)
+        run("mount", "-o", "remount,rw,exec,mode=750,uid=12,gid=34,oom_score_adj=7,size=1536k", path)
+        os.mkdir(path + "/d")
+        assert "noexec" not in mount_options(path)
+        # What can't be changed is an error, and then nothing is.
+        for wrong in ("mode=700", "uid=13", "gid=3", "oom_score_adj=8", "atime", "nodiratime",
+                      "no_default_permissions"):
+            said = run("mount", "-o", "remount,ro,size=2m,%s" % wrong, path, fine=False)
+            assert wrong.split("=")[0] in said and "can't be changed" in said, said
+        assert os.statvfs(path).f_blocks == 384 and "rw" in mount_options(path)
         run("umount", path)
         run("mount", "-t", "fuse.hf-tmpfs", "none", path, "-o", "size=1m")
         assert os.statvfs(path).f_blocks == 256
@@ -969,7 +1005,7 @@ def random_operations(args):
 
 
 CASES = [(case.__name__, case) for case in (
-    arguments, mountpoints, sizes, other_sizes, by_the_system, open_files, requests, listings, memory,
+    arguments, fstab_options, mountpoints, sizes, other_sizes, by_the_system, open_files, requests, listings, memory,
     short_of_memory, every_allocation, nameless, links, mappings, direct, unchecked, terminated,
     daemon, files, random_operations)]
 CASES += [(name, program(words, wanted, commands)) for name, words, wanted, commands in PROGRAMS]

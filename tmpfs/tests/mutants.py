@@ -196,6 +196,12 @@ MUTANTS = [
      MOUNT, "direct"),
     ("mount: a remount does not change the limits", "fuse.c", "hf_tmpfs_resize(fs, limits.size, limits.inodes)", "0",
      MOUNT, "by_the_system"),
+    ("mount: a remount does not change flags", "fuse_remount.c", "if (now != then && mount(", "if (0 && mount(",
+     MOUNT, "by_the_system"),
+    ("mount: a remount ignores what it can't change", "fuse_remount.c",
+     "		why = unchangeable(options, &st, limits.score);", "		(void)unchangeable;", MOUNT, "by_the_system"),
+    ("mount: nosymfollow is ignored", "fuse_remount.c", "	if (!more)\n", "	if (1)\n",
+     MOUNT, "fstab_options"),
 ]
 
 
