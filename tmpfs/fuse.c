@@ -696,8 +696,12 @@ int front_end(void)
 {
 	int faults = hf_tmpfs_check(fs, NULL, NULL);
 
-	if (faults)
+	if (faults > 0)
 		fprintf(stderr, "hf-tmpfs-fuse: %d wrong counts at the end\n", faults);
+	if (faults < 0) {
+		fprintf(stderr, "hf-tmpfs-fuse: too little memory to check the counts\n");
+		faults = 0;
+	}
 	for (int kind = 0; kind < HF_REPORT_KINDS; kind++)
 		faults |= hf_report_count((enum hf_report_kind)kind) != 0;
 	front_files_end();

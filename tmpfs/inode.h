@@ -125,7 +125,7 @@ TMPFS_PRIVATE void tmpfs_drop_setuid(struct tmpfs_inode *inode);
 /* Bytes that an attribute counts as, and the pages that a number of bytes counts as. */
 static inline uint64_t tmpfs_xattr_bytes(const struct tmpfs_block *block)
 {
-	return (block->size + 63u) / 64 * 64;
+	return tmpfs_memory_size(block->size);
 }
 TMPFS_PRIVATE uint64_t tmpfs_xattr_pages(uint64_t bytes);
 

@@ -40,6 +40,22 @@ static size_t whole_pages(size_t size)
 	return (size + SYSTEM_PAGE - 1) / SYSTEM_PAGE * SYSTEM_PAGE;
 }
 
+static unsigned int room_of(unsigned int which)
+{
+	return (unsigned int)((TMPFS_MEMORY_SLAB - GRAIN) / size_of_class(which));
+}
+
+/* Of the fine classes a slab has so many that the rest of it does not matter. */
+TMPFS_PRIVATE size_t tmpfs_memory_size(size_t size)
+{
+	unsigned int which = class_of(size);
+
+	if (which == TMPFS_MEMORY_CLASSES)
+		return whole_pages(size);
+	return which < TMPFS_MEMORY_FINE ? size_of_class(which)
+					 : TMPFS_MEMORY_SLAB / room_of(which);
+}
+
 static void *map(size_t size)
 {
 	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -85,8 +101,7 @@ static struct tmpfs_slab *take_slab(struct tmpfs_memory *memory, unsigned int wh
 		memory->slabs++;
 		hf_mutex_unlock(&memory->reserve_lock);
 	}
-	*slab = (struct tmpfs_slab){ .room = (unsigned int)((TMPFS_MEMORY_SLAB - GRAIN) /
-							    size_of_class(which)) };
+	*slab = (struct tmpfs_slab){ .room = room_of(which) };
 	return slab;
 }
 

@@ -132,6 +132,17 @@ TMPFS_PRIVATE void tmpfs_collect(struct hf_tmpfs *fs)
 	hf_mutex_unlock(&fs->collecting);
 }
 
+/* Wakes the trim thread. It delays its work, so only the first of several calls does anything. */
+static void call_trim(struct hf_tmpfs *fs, bool *what)
+{
+	hf_mutex_lock(&fs->trim_lock);
+	if (!*what) {
+		*what = true;
+		hf_cond_signal(&fs->trim);
+	}
+	hf_mutex_unlock(&fs->trim_lock);
+}
+
 TMPFS_PRIVATE void tmpfs_object_delete_later(struct tmpfs_block *chain)
 {
 	struct tmpfs_block *last = chain, *head;
@@ -151,7 +162,7 @@ TMPFS_PRIVATE void tmpfs_object_delete_later(struct tmpfs_block *chain)
 	while (!atomic_compare_exchange_weak_explicit(&fs->waiting, &head, chain,
 						      memory_order_release, memory_order_relaxed));
 	if (!head)
-		sem_post(&fs->to_trim);
+		call_trim(fs, &fs->to_trim);
 	if (bytes > TMPFS_WAITING_HARD)
 		hf_mutex_lock(&fs->collecting); /* back-pressure */
 	else if (bytes <= TMPFS_WAITING_SOFT || !hf_mutex_trylock(&fs->collecting))
@@ -168,22 +179,23 @@ static void *trim(void *data)
 {
 	struct hf_tmpfs *fs = data;
 
-	struct timespec until;
+	hf_mutex_lock(&fs->trim_lock);
+	while (!fs->trim_ends) {
+		uint64_t until = hf_env_deadline(TMPFS_TRIM_MILLISECONDS * 1000000ull);
 
-	for (;;) {
-		if (sem_wait(&fs->to_trim)) /* EINTR */
+		if (!fs->to_trim) {
+			hf_cond_wait(&fs->trim, &fs->trim_lock);
 			continue;
-		until = tmpfs_now();
-		until.tv_nsec += TMPFS_TRIM_MILLISECONDS * 1000000L;
-		until.tv_sec += until.tv_nsec / 1000000000L;
-		until.tv_nsec %= 1000000000L;
-		if (sem_timedwait(&fs->trim_ends, &until) == 0)
-			break;
-		while (sem_trywait(&fs->to_trim) == 0)
+		}
+		while (!fs->trim_ends && hf_cond_wait_until(&fs->trim, &fs->trim_lock, until))
 			;
+		fs->to_trim = false;
+		hf_mutex_unlock(&fs->trim_lock);
 		if (atomic_load_explicit(&fs->waiting, memory_order_relaxed))
 			tmpfs_collect(fs);
+		hf_mutex_lock(&fs->trim_lock);
 	}
+	hf_mutex_unlock(&fs->trim_lock);
 	return NULL;
 }
 
@@ -197,8 +209,8 @@ TMPFS_PRIVATE int tmpfs_begin_trim(struct hf_tmpfs *fs)
 	if (error)
 		return -error;
 	sigfillset(&all);
-	sem_init(&fs->to_trim, 0, 0);
-	sem_init(&fs->trim_ends, 0, 0);
+	hf_mutex_init(&fs->trim_lock);
+	hf_cond_init(&fs->trim);
 	error = pthread_attr_setstacksize(&attributes, TRIM_STACK);
 	if (!error) {
 		pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -211,11 +223,8 @@ TMPFS_PRIVATE int tmpfs_begin_trim(struct hf_tmpfs *fs)
 
 TMPFS_PRIVATE void tmpfs_end_trim(struct hf_tmpfs *fs)
 {
-	sem_post(&fs->trim_ends);
-	sem_post(&fs->to_trim);
+	call_trim(fs, &fs->trim_ends);
 	pthread_join(fs->trimmer, NULL);
-	sem_destroy(&fs->to_trim);
-	sem_destroy(&fs->trim_ends);
 }
 
 /*

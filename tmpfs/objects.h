@@ -3,9 +3,9 @@
 #define HF_TMPFS_OBJECTS_H
 /* objects - allocation, deferred freeing, limits. T10, L5 in docs/design/0012-tmpfs.md. */
 #include <pthread.h>
-#include <semaphore.h>
 #include <stdatomic.h>
 
+#include "holdfast/cond.h"
 #include "holdfast/mutex.h"
 #include "holdfast/spinlock.h"
 
@@ -69,8 +69,10 @@ struct hf_tmpfs {
 	 */
 	_Alignas(64) _Atomic(struct tmpfs_block *) waiting;
 	atomic_uint_least64_t waiting_bytes;
-	hf_mutex_t collecting;    /* L5 */
-	sem_t to_trim, trim_ends; /* the waiting list is no longer empty; exit */
+	hf_mutex_t collecting; /* L5 */
+	hf_mutex_t trim_lock;  /* L5: guards the next three */
+	hf_cond_t trim;
+	bool to_trim, trim_ends; /* the waiting list is no longer empty; exit */
 	pthread_t trimmer;
 	atomic_uint_least64_t begun, ended; /* grace periods */
 };

@@ -460,7 +460,7 @@ def listings(args):
         assert not failures, failures
 
 
-# Ways to fill the file system. `top` is the mount; `i` counts up, until ENOSPC or for 1.5 seconds.
+# Ways to fill the file system. `top` is the mount; `i` counts up, until ENOSPC, or for 1.5 seconds and 30 times.
 LOADS = {
     "writers": "f = put(i % 6); write(f, bytes(1 << 20), 0); os.ftruncate(f, 0)",
     "truncaters": "f = put(0); os.ftruncate(f, 1 << 40); os.pwrite(f, b'x' * 9999, i << 20); os.ftruncate(f, 1)",
@@ -492,7 +492,7 @@ def write(fd, data, at):
         assert error.errno == errno.ENOSPC
 i, end = 0, time.monotonic() + 1.5
 try:
-    while time.monotonic() < end:
+    while i <= 30 or time.monotonic() < end:
         %s
         i += 1
 except OSError as error:
@@ -656,6 +656,18 @@ def short_of_memory(args):
             sh("find . -depth -mindepth 1 -type d -delete; rm f", top)
             os.close(fd)
             wait_until(lambda: os.statvfs(top).f_bfree == os.statvfs(top).f_blocks)
+
+
+def unmounted_without_memory(args):
+    """A server that has too little memory to check its counts at the end says so, and reports no wrong count."""
+    if sanitized(args.server):
+        raise Skip("a sanitizer needs additional memory")
+    mounted = Mount(args.server, "-s", "-o", "size=1m,nr_inodes=0", MALLOC_ARENA_MAX="1")
+    with mounted as top:
+        for i in range(20000):
+            os.close(os.open("%s/%d" % (top, i), os.O_CREAT | os.O_WRONLY))
+        resource.prlimit(mounted.server.pid, resource.RLIMIT_AS, (1 << 20, 1 << 20))
+    assert mounted.said() == "hf-tmpfs-fuse: too little memory to check the counts", mounted.said()
 
 
 def unchecked(args):
@@ -1006,7 +1018,7 @@ def random_operations(args):
 
 CASES = [(case.__name__, case) for case in (
     arguments, fstab_options, mountpoints, sizes, other_sizes, by_the_system, open_files, requests, listings, memory,
-    short_of_memory, every_allocation, nameless, links, mappings, direct, unchecked, terminated,
+    short_of_memory, unmounted_without_memory, every_allocation, nameless, links, mappings, direct, unchecked, terminated,
     daemon, files, random_operations)]
 CASES += [(name, program(words, wanted, commands)) for name, words, wanted, commands in PROGRAMS]
 

@@ -274,6 +274,10 @@ TEST_F(TmpfsOwners, ExtendedAttributesAreCounted)
 	for (int i = 0; i < count; i++)
 		run("removexattr /f user." + std::to_string(i));
 	run("free = 14 0; unlink /f; free = 16 0");
+	/* One above 4 KiB takes a fifteenth of a slab of 128 KiB. */
+	run("limit 16 0; file /f; setxattr /f user.a v*4200; free = 13 0; setxattr /f user.b "
+	    "v*4200; free = 11 0");
+	run("setxattr /f user.c v*40000; free = 1 0; check");
 	/* The sum of the names is limited, so that a list always fits its maximum size. */
 	run("limit 0 0; file /f");
 	for (count = 0;
