@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from . import tables
-from .blocks import NOTHING, Bullets, Column, Text, fmt, fmt_percent, fmt_threads, table_of, text, texts
+from .blocks import NOTHING, Bullets, Column, Text, fmt, fmt_percent, fmt_threads, table_of, text, texts, unique
 from .family import Advice
 from .rows import Aim, Results
 from .verdict import gap
@@ -44,11 +44,13 @@ def certainty_items(results: Results) -> list[tuple[str, str, str]]:
     few = sum(1 for r in results.rows if r.valid and r.rounds is not None and r.rounds < 3)
     if few:
         items.append(("few rounds", f"{few} of {len(results.rows)} rows were measured less than 3 times: no spread."))
-    items.append(("", count_words(results)))
+    if not results.busy:
+        items.append(("", count_words(results)))
     none = [r for r in results.rows if r.checked and r.ns is None]
     if none:
-        names = [f"{r.table} / {r.variant} / {r.case}, {fmt_threads(r.threads)}" for r in none]
-        items.append(("no figure", f"{len(none)} of {len(results.rows)} rows: " + "; ".join(names) + "."))
+        of = [r.table for r in none]
+        counts = ", ".join(f"{of.count(name)} of {name}" for name in unique(of))
+        items.append(("not measured", f"{len(none)} of {len(results.rows)} rows: {counts}."))
     items += [("", limit) for limit in results.limits]
     for peer in results.missing_peers:
         package = f"; its package is {peer['package']}." if peer.get("package") else "."
@@ -115,6 +117,8 @@ def aim_blocks(results: Results) -> list:
 
 def closing(results: Results) -> list:
     """The end of the terminal output: recommendations, aims, failures."""
+    if results.busy:
+        return [Bullets([("", results.busy, "fail")])]
     items = [(f"{a.use} {a.job}", a.because, "") for a in advice(results)]
     items.append(("", count_words(results), ""))
     for wanted, style in (("missed", "fail"), ("not measured", "")):

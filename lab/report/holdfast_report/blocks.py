@@ -50,6 +50,7 @@ class Table(Struct):
     columns: list[Column]
     rows: list[tuple[list[str], str]]  # cells, style: "", base, default, peer, fail
     note: str = ""
+    ratios: list[tuple[float, str]] = []  # of the time of ours to that of the best peer, by column
 
     def without_empty(self) -> Table:
         """Drop the number columns that are empty in all rows."""
@@ -89,6 +90,13 @@ def fmt(value: float | None) -> str:
 def fmt_time(value: float | None) -> str:
     """Nanoseconds; below 1 with many threads on their own locks."""
     return f"{value:.3f}" if value is not None and 0 < value < 1 else fmt(value)
+
+
+def row_time(row: Row) -> str:
+    """The time, or both levels with their shares."""
+    if not row.levels:
+        return fmt_time(row.ns)
+    return " or ".join(f"{fmt_time(level.ns_per_op)} ({level.share * 100:.0f} %)" for level in row.levels)
 
 
 def fmt_share(value: float | None) -> str:

@@ -83,10 +83,11 @@ def title_lines(title: str) -> str:
 def bars(values: list[dict], unit: str, log=False, rule: float | None = None, title="", limit: float = 0) -> dict:
     """values: name, value, words, role (a marker's name), and case if there are several."""
     known = [v for v in values if v["value"] is not None]
+    several = any("case" in v for v in values)  # each with an axis of its own
     top = limit or max((v["value"] for v in known), default=1) or 1
     low = min((v["value"] for v in known if v["value"] > 0), default=top)
     scale = {"domain": [low / 1.6, top * (top / low) ** 0.5 * 2]} if log else {"domain": [0, top * 1.3]}
-    scale |= {"type": "log" if log else "linear", "nice": False}
+    scale = {"type": "log" if log else "linear", "nice": False} | ({} if several else scale)
     roles = unique([v["role"] for v in values])
     x = {"field": "value", "type": "quantitative", "title": unit, "scale": scale, "axis": {"tickCount": 4}}
     if log:
@@ -106,12 +107,12 @@ def bars(values: list[dict], unit: str, log=False, rule: float | None = None, ti
         layers.append({"mark": RULE, "encoding": {"x": {"datum": rule}, "y": None}})
     values = [{**v, "at": v["value"] or 0} for v in values]
     plot = {"width": WIDTH, "height": {"step": 17}, "layer": layers, "encoding": {"x": x, "y": y}}
-    if any("case" in v for v in values):
+    if several:
         values = [{**v, "case": title_lines(v["case"])} for v in values]
         header = {"labelOrient": "top", "labelAnchor": "start", "labelAngle": 0, "title": None, "labelPadding": 2}
         header["labelExpr"] = "split(datum.label, '\\n')"
         row = {"field": "case", "sort": None, "header": header}
-        plot = {"facet": {"row": row}, "spec": plot, "resolve": {"scale": {"y": "independent"}}, "spacing": 14}
+        plot = {"facet": {"row": row}, "spec": plot, "resolve": {"scale": {"x": "independent", "y": "independent"}}, "spacing": 14}
     return {"data": {"values": values}, **plot, **({"title": title} if title else {})}
 
 

@@ -27,7 +27,7 @@ def run(argv: list[str] | None) -> None:
     machine = [results.machine.get("cpu"), results.machine.get("date")]
     lead = ", ".join(str(x) for x in (f"Holdfast {results.holdfast}", *machine) if x)
     if args.html:
-        write_file(args.html, render_html(blocks, TITLE, lead, cards.cards(results), results.raw))
+        write_file(args.html, render_html(blocks, TITLE, lead, [] if results.busy else cards.cards(results), results.raw))
     else:
         render_terminal([Section(f"{TITLE} ({lead})"), *blocks], sys.stdout)
     render_terminal([Section("In short"), *advice.closing(results)], sys.stdout)

@@ -27,6 +27,8 @@ def reading_items(results: Results) -> list[tuple[str, str, str]]:
     ]
     if any(r.gap is not None for r in results.rows):
         words.append(("gap", "difference from a second measurement (again) in the same rounds."))
+    if any(r.levels for r in results.rows):
+        words.append(("a or b", "the runs alternate between two levels; in parentheses the share of each."))
     if any(r.starved for r in results.rows):
         words.append(("starved", "a window had no operation even when repeated, and is left out."))
     if (results.cpus or 1) > 4:
@@ -66,11 +68,16 @@ def verdict(results: Results) -> list:
 
 
 def build(results: Results, published: list[Published]) -> list:
-    blocks = opening(results)
-    blocks += [Section("Aims"), *aim_blocks(results)]
+    """Of a busy machine: first that, and no verdicts."""
+    blocks: list = []
+    if results.busy:
+        blocks += [Text(results.busy, "fail"), Section("How sure that is"), Bullets(certainty_items(results))]
+    else:
+        blocks += [*opening(results), Section("Aims"), *aim_blocks(results)]
     blocks += [Section("Machine"), Bullets(machine_items(results))]
     blocks += [Section("How to read the figures", 2), Bullets(reading_items(results))]
-    blocks += verdict(results)
+    if not results.busy:
+        blocks += verdict(results)
     for family in tables.of(results):
         words = family.about_words(results)
         blocks += [Section(family.name)] + ([Text(words.strip(), "note")] if words else [])

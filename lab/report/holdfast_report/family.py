@@ -159,7 +159,8 @@ def by_name(rows: list[Row]) -> dict[str, list[Row]]:
 
 
 def compared_cell(row: Row, fairness=lambda row: row.fairness) -> str:
-    return f"{row.ns:.1f}" + (f" ({fairness(row):.2f})" if row.threads > 1 and fairness(row) is not None else "")
+    time = " or ".join(f"{level.ns_per_op:.1f}" for level in row.levels) or f"{row.ns:.1f}"
+    return time + (f" ({fairness(row):.2f})" if row.threads > 1 and fairness(row) is not None else "")
 
 
 def comparison(title: str, keys: list, lines: dict[str, list[Row]], key_of, words=str, cell=compared_cell) -> list[Table]:
@@ -171,7 +172,15 @@ def comparison(title: str, keys: list, lines: dict[str, list[Row]], key_of, word
         return [cell_of(next((r for r in rows if key_of(r) == key), None), cell) for key in keys]
 
     columns = [text(""), *(Column(words(key)) for key in keys)]
-    return [Table(title, columns, [([name, *cells(rows)], "") for name, rows in lines.items()])]
+    every = [r for rows in lines.values() for r in rows if r.valid and r.ns]
+    mine = [r for r in every if r.kind == "default"] or [r for r in every if r.kind == "ours"]
+    ratios = []
+    for row in mine:
+        peers = [r for r in every if key_of(r) == key_of(row) and r.kind == "peer" and r.parks]
+        if peers and key_of(row) in keys:
+            best = min(peers, key=lambda r: r.cost)
+            ratios.append((row.cost / best.cost, f"{words(key_of(row))}: {best.name}"))
+    return [Table(title, columns, [([name, *cells(rows)], "") for name, rows in lines.items()], "", ratios)]
 
 
 class BesideStandard(Family):

@@ -9,7 +9,7 @@ from . import tables
 from .program import read_bytes
 from .rows import Aim, File, InputError, Positive, Results, Row, Share
 
-SCHEMA = 3  # of RESULTS.json; 2 has no rows of kind "again", 1 has no aims either
+SCHEMA = 4  # of RESULTS.json; 3 has no `quality`, 2 has no rows of kind "again", 1 has no aims either
 AGAIN = "write the results again with `hf-lab all --json`"
 ROW_FIELDS = {f.encode_name for f in msgspec.structs.fields(Row)} - {"more"}  # other fields of a row are in Row.more
 

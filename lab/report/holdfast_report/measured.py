@@ -8,8 +8,8 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from .blocks import (
-    NOTHING, Column, Table, by_speed, fmt, fmt_fairness, fmt_ratio, fmt_share, fmt_threads, fmt_time, role, row_style,
-    table_of, text, unique,
+    NOTHING, Column, Table, by_speed, fmt, fmt_fairness, fmt_ratio, fmt_share, fmt_threads, role, row_style,
+    row_time, table_of, text, unique,
 )
 from .rows import Results, Row
 from .verdict import fastest, noise_of
@@ -46,7 +46,7 @@ def columns_of(results: Results, rows: list[Row], fields: tuple[Field, ...]) -> 
     bases = unique([r.baseline for r in rows if r.baseline])
     return [
         (Column("ratio", f"x {bases[0]}" if len(bases) == 1 else "x baseline"), lambda r: fmt_ratio(results, r)),
-        (Column("time", "ns/op"), lambda r: fmt_time(r.ns)),
+        (Column("time", "ns/op"), row_time),
         (Column("spread", "% IQR/median"), lambda r: fmt_share(r.spread)),
         (Column("fairness", "least/most"), lambda r: fmt_fairness(r.fairness)),
         *((Column(f.name, f.unit), f.cell) for f in (*fields, GAP)),

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import re
 from pathlib import Path
+from statistics import geometric_mean
 
 from . import cards, tables
 from .blocks import Column, Table, cell_of, text, unique
@@ -22,8 +23,13 @@ HEAD = """# Measured results
 the fields, and how to send in your own results.
 
 Times are wall time / operations of all threads. Fairness, in parentheses, is the fewest operations of a thread / the most
-operations of a thread. Each machine was measured at another time, with its own clock and memory: compare rows of one
-machine first, and machines only if they differ by far.
+operations of a thread: 1 is even, 0 means that a thread did nothing. Each machine was measured at another time, with its own
+clock and memory: compare rows of one machine first, and machines only if they differ by far. The line before a table compares
+Holdfast with the best peer in each column that does not only spin: below 1 it takes less time.
+"""
+OLDER = """
+\* measured before the newest results here, with an older commit: what has changed since may make these figures stale. The code
+may be newer than all of them: `git log COMMIT..` lists the changes.
 """
 
 
@@ -58,7 +64,8 @@ def side_by_side(family: Family, machines: list[tuple[str, Results]]) -> list[Ta
             cells = [c for there, heads in by_name for c in there.get(name) or ["-"] * len(heads)]
             if set(cells) != {"-"}:
                 lines.append(([name, *cells], ""))
-        out.append(Table(title, columns, lines))
+        ratios = [(ratio, f"{who}, {where}") for who, share in parts for ratio, where in share.ratios]
+        out.append(Table(title, columns, lines, "", ratios))
     return out
 
 
@@ -71,10 +78,26 @@ def markdown(heads: list[str], lines: list[list[str]]) -> str:
 def machines_table(archive: list[tuple[str, Results]]) -> str:
     lines = []
     for n, (name, results) in enumerate(archive):
-        cells = [f"{letter(n)}: {machine(results, 'cpu')}"]
+        cells = [f"{letter(n)}{mark(archive, n)}: {machine(results, 'cpu')}"]
         cells += [machine(results, key) for key in ("cpus", "kernel", "compiler")]
-        lines.append([*cells, results.holdfast, machine(results, "date"), f"[raw](results/{name})"])
-    return markdown(["machine", "processors", "kernel", "compiler", "Holdfast", "date", "raw results"], lines)
+        lines.append([*cells, machine(results, "commit"), machine(results, "date"), f"[raw](results/{name})"])
+    table = markdown(["machine", "processors", "kernel", "compiler", "commit", "date", "raw results"], lines)
+    return table + ("\n" + OLDER.rstrip() if "*:" in table else "")
+
+
+def mark(archive: list[tuple[str, Results]], n: int) -> str:
+    """A star if the results are older than the newest ones."""
+    latest = archive[newest(archive)][1]
+    return "*" if machine(archive[n][1], "date") < machine(latest, "date") else ""
+
+
+def summary(table: Table) -> str:
+    """One line: the ratios to the best peers."""
+    if not table.ratios:
+        return ""
+    (least, where), (most, worst) = min(table.ratios), max(table.ratios)
+    mean = geometric_mean([ratio for ratio, _ in table.ratios])
+    return f"Times the best peer's time: {least:.2f} ({where}) to {most:.2f} ({worst}); {mean:.2f} in the mean."
 
 
 def newest(archive: list[tuple[str, Results]]) -> int:
@@ -89,8 +112,10 @@ def pages(archive: list[tuple[str, Results]]) -> tuple[str, dict[str, dict]]:
     pictures = {card.table: card for card in cards.cards(archive[latest][1])}
     parts, shown = [HEAD, machines_table(archive), ""], {}
     for family in tables.FAMILIES:
-        for table in side_by_side(family, [(letter(n), results) for n, (_, results) in enumerate(archive)]):
+        for table in side_by_side(family, [(letter(n) + mark(archive, n), results) for n, (_, results) in enumerate(archive)]):
             parts += [f"## {table.title}", ""]
+            if line := summary(table):
+                parts += [line, ""]
             if picture := pictures.pop(family.name, None):
                 shown[family.name] = picture.panel
                 parts += [f"![{picture.title}, machine {letter(latest)}](charts/{family.name}.svg)", ""]
@@ -109,27 +134,22 @@ LOCKS = (
     ("broadcast to 8 waiters", "cond", "broadcast to 8", None),
     ("queue, 4 producers, 4 consumers", "cond", "queue 4+4", None),
 )
-LOCK_PEERS = {"Holdfast": ("hf_mutex", "hf_cond")}
-LOCK_PEERS |= {shown: (lock, cond) for (lock, shown), cond in zip(cards.LOCKS.items(), cards.SIGNALS)}
+OURS = ("hf_mutex", "hf_cond")
+STANDARD = ("pthread_mutex", "pthread_cond")
+BESIDE = ("plain atomic, libc", "`shared_ptr`")
 OTHERS = (
-    ("take and drop a reference, 1 thread", "refcount", "inc+dec_and_test", 1, ("unchecked", "shared_ptr")),
-    ("take and drop a reference, 2 threads", "refcount", "inc+dec_and_test", 0, ("unchecked", "shared_ptr")),
-    ("`hf_clear_nofault()`, 64 B", "clear", "64 B", None, ("libc",)),
-    ("`hf_clear_nofault()`, 16 KiB", "clear", "16 KiB", None, ("libc",)),
-    ("`hf_copy_nofault()`, 64 B", "copy", "64 B", None, ("libc",)),
-    ("`hf_copy_nofault()`, 16 KiB", "copy", "16 KiB", None, ("libc",)),
+    ("take and drop a reference, 1 thread", "refcount", "inc+dec_and_test", 1, "unchecked", "shared_ptr"),
+    ("take and drop a reference, 2 threads", "refcount", "inc+dec_and_test", 0, "unchecked", "shared_ptr"),
+    ("`hf_clear_nofault()`, 64 B", "clear", "64 B", None, "libc", ""),
+    ("`hf_clear_nofault()`, 16 KiB", "clear", "16 KiB", None, "libc", ""),
+    ("`hf_copy_nofault()`, 64 B", "copy", "64 B", None, "libc", ""),
+    ("`hf_copy_nofault()`, 16 KiB", "copy", "16 KiB", None, "libc", ""),
 )
-PLAIN = {"unchecked": "plain atomic", "shared_ptr": "`shared_ptr`"}
+JUDGED = {"mutex": ("mutex",), "condition variable": ("cond",), "clear, copy": ("clear", "copy")}
 
 
-def lock_words(row: Row) -> str:
-    """Time; fairness in slices of 100 ms; the longest wait."""
-    fairness = row.more.get("fairness_100ms", row.fairness) if row.threads > 1 else None
-    longest = row.more.get("wait_max_ns") if row.threads > 1 else None
-    words = [f"{row.ns:,.0f} ns" if row.ns >= 100 else f"{row.ns:.1f} ns"]
-    words += [f"{fairness:.2f}"] if fairness is not None else []
-    words += [f"{longest / 1e6:.{1 if longest >= 1e5 else 2}f} ms"] if longest else []
-    return ", ".join(words)
+def time_words(row: Row) -> str:
+    return f"{row.ns:,.0f} ns" if row.ns >= 100 else f"{row.ns:.1f} ns"
 
 
 def plain_words(row: Row) -> str:
@@ -137,6 +157,31 @@ def plain_words(row: Row) -> str:
     if not bytes_of:
         return f"{row.ns:.1f} ns"
     return f"{int(bytes_of[1]) * (1024 if bytes_of[2] == 'KiB' else 1) / row.ns:.0f} GB/s"
+
+
+def worst(results: Results, names: tuple[str, ...]) -> str:
+    """The case in which ours takes most time beside the best peer that parks."""
+    found = []
+    for row in [r for name in names for r in results.of(name, "default", "ours")]:
+        lone = tables.family(row.table).lone
+        rows = [r for r in results.of(row.table, "peer") if r.place == row.place and r.parks and r.valid and r.ns]
+        if row.kind == ("ours" if lone else "default") and row.valid and row.ns and rows:
+            best = min(rows, key=lambda r: r.cost)
+            found.append((row.cost / best.cost, row, best))
+    if not found:
+        return "-"
+    ratio, row, best = max(found, key=lambda one: one[0])
+    where = row.case + (f", {row.threads} threads" if row.threads > 1 and "4+4" not in row.case else "")
+    more = f"+{(ratio - 1) * 100:.0f} %" if ratio > 1 else "nowhere: " + f"{(ratio - 1) * 100:.0f} %"
+    return f"{more}: {row.table if len(names) > 1 else ''} {where}; {best.name}".replace(":  ", ": ")
+
+
+def where_it_loses(archive: list[tuple[str, Results]]) -> str:
+    """The worst column of each machine; of several results of a machine the newest."""
+    latest = {(machine(r, "cpu"), machine(r, "cpus")): r for _, r in sorted(archive, key=lambda one: machine(one[1], "date"))}
+    lines = [[cpu, *(worst(r, names) for names in JUDGED.values())] for (cpu, _), r in latest.items()]
+    words = "Where Holdfast loses most: its time beside that of the best peer that parks, or libc's, in the worst case of each"
+    return words + "\nmachine ([why](docs/design/0014-mutex.md)).\n\n" + markdown(["machine", *JUDGED], lines)
 
 
 def readme_table(archive: list[tuple[str, Results]]) -> str:
@@ -147,16 +192,19 @@ def readme_table(archive: list[tuple[str, Results]]) -> str:
 
     locks, others = [], []
     for words, *where in LOCKS:
-        locks.append([words, *(cell(lock_words, *where, *names) for names in LOCK_PEERS.values())])
-    for words, *where, peers in OTHERS:
-        beside = [f"{PLAIN.get(p, 'libc')}: {cell(plain_words, *where, p)}" for p in peers]
-        others.append([words, cell(plain_words, *where, "default"), "; ".join(beside)])
+        best = cards.best_peer(cards.rows_of(results, *where))
+        beside = [time_words(best[1]), best[0]] if best else ["-", "-"]
+        locks.append([words, cell(time_words, *where, *OURS), cell(time_words, *where, *STANDARD), *beside])
+    for words, *where, first, second in OTHERS:
+        others.append([words, *(cell(plain_words, *where, name) if name else "" for name in ("default", first, second))])
     last = (
         f"{machine(results, 'cpu')}, {machine(results, 'cpus')} processors, {machine(results, 'compiler')},"
-        f" {machine(results, 'date')}. All variants, peers and machines: [docs/results.md](docs/results.md)."
+        f" {machine(results, 'date')}. Fairness, longest waits, all variants, peers and machines:"
+        " [docs/results.md](docs/results.md)."
     )
-    first = markdown(["time, fairness (1 is even), longest wait", *LOCK_PEERS], locks)
-    return "\n".join([first, "", markdown(["", "Holdfast", "beside"], others), "", last])
+    first = markdown(["", "Holdfast", "pthread", "best peer that parks", "which"], locks)
+    second = markdown(["", "Holdfast", *BESIDE], others)
+    return "\n".join([first, "", second, "", last, "", where_it_loses(archive)])
 
 
 def spliced(text: str, table: str, where: str) -> str:

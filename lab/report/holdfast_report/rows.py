@@ -18,6 +18,13 @@ class InputError(Exception):
     """One line: what happened to which file or row, and what to do."""
 
 
+class Level(Struct, frozen=True):
+    """One of two levels between which a row's runs alternate."""
+
+    ns_per_op: Positive
+    share: Share  # of the runs
+
+
 class Row(Struct, frozen=True, kw_only=True, rename={"ns": "ns_per_op", "implements": "is"}):
     """One measured case of one variant; the fields are those of RESULTS.json."""
 
@@ -40,6 +47,8 @@ class Row(Struct, frozen=True, kw_only=True, rename={"ns": "ns_per_op", "impleme
     version: str | None = None  # of a peer
     why: str | None = None  # why it failed or has no figure
     starved: bool = False  # a window had no operation even when repeated, and is left out
+    disturbed: bool = False  # others had the processors in half of its runs or more
+    levels: list[Level] = []  # two or none: then the median depends on chance
     more: dict[str, Positive | None] = {}  # figures that only its table has
 
     @property
@@ -54,6 +63,22 @@ class Row(Struct, frozen=True, kw_only=True, rename={"ns": "ns_per_op", "impleme
     @property
     def status(self) -> str:
         return "FAILED" if self.failed else "ok" if self.ns is not None else "not measured"
+
+    @property
+    def parks(self) -> bool:
+        """Whether it may be compared with ours: of the mutexes those that are known to park."""
+        return self.waiter == "parks" if self.table == "mutex" else self.waiter != "spins"
+
+    @property
+    def shares_processors(self) -> bool:
+        """Whether its threads share processors with each other or with others, as the lab's World says."""
+        return self.case.startswith(("one processor", "not pinned", "beside busy processes"))
+
+    @property
+    def cost(self) -> float:
+        """The time that is compared: processor time where others compete for the processors."""
+        cpu = self.more.get("cpu_ns") if self.case.startswith(("one processor", "beside")) else None
+        return cpu or self.ns
 
     @property
     def fair(self) -> bool:
@@ -116,6 +141,16 @@ class ManyCore(Struct):
     class_: Literal["fifo", "random", "nearest", "sticky", "nearest-held", "unknown"] = field(name="class")
 
 
+class Quality(Struct, frozen=True):
+    """How much of what was planned can be used."""
+
+    rows: int
+    missing: int
+    disturbed: int
+    others_before: float = 0.0
+    words: str = ""  # why the results decide nothing
+
+
 class File(Struct):
     """A file of results; its rows and aims are read one by one, so that an error names them."""
 
@@ -127,6 +162,7 @@ class File(Struct):
     limits: list[str] = []
     missing_peers: list[dict[str, str | None]] = []
     aims: list[dict] | None = None
+    quality: Quality | None = None
     many_core: ManyCore | None = None
 
 
@@ -142,6 +178,11 @@ class Results(File):
                 where = f"{row.table} / {row.variant} / {row.case} / {row.threads} threads"
                 raise InputError(f"row {number} repeats {where}: remove one of the two and run the report again")
             self.index[row.key] = row
+
+    @property
+    def busy(self) -> str:
+        """Why these results decide nothing, or ""."""
+        return self.quality.words if self.quality else ""
 
     @property
     def cpus(self) -> int | None:

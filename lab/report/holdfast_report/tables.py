@@ -108,18 +108,32 @@ class Lockref(Family):
         return out
 
 
+def shared_processors(name: str, rows: list[Row]) -> list[Table]:
+    """On one processor, unpinned, and beside busy processes: processor time."""
+    rows = [r for r in rows if r.shares_processors]
+    cell = lambda row: fmt_time(row.cost)  # noqa: E731
+    title = f"{name} on shared processors: ns of processor time (not pinned: of time)"
+    return comparison(title, unique([r.case for r in rows]), by_name(rows), lambda r: r.case, cell=cell)
+
+
 class Mutex(BesideStandard):
+    def with_longest(self, row: Row, words: str) -> str:
+        """'229.0 (0.89)' -> '229.0 (0.89; 4.8 ms)'"""
+        longest = row.more.get("wait_max_ns") if row.threads > 1 else None
+        return f"{words[:-1]}; {longest / 1e6:.{1 if longest >= 1e5 else 2}f} ms)" if longest and words[-1] == ")" else words
+
     def compared(self, results: Results) -> list[Table]:
         """A table for each pair of times inside and outside the section: 'contended, 2/2 µs' -> '2/2 µs'."""
         out = []
-        rows = results.of(self.name, "ours", "peer")
+        everywhere = results.of(self.name, "ours", "peer")
+        rows = [r for r in everywhere if not r.shares_processors]
         for section in unique([r.case.partition(", ")[2] for r in rows]):
             here = [r for r in rows if r.case.partition(", ")[2] == section]
             work = f" with {section} of work" if section else ""
-            title = f"{self.name}: lock + increment + unlock{work}, ns (fairness over 100 ms)"
-            cell = lambda row: compared_cell(row, self.fairness_of)  # noqa: E731
+            title = f"{self.name}: lock + increment + unlock{work}, ns (fairness over 100 ms; longest wait of a thread)"
+            cell = lambda row: self.with_longest(row, compared_cell(row, self.fairness_of))  # noqa: E731
             out += comparison(title, group_threads(here), by_name(here), lambda r: r.threads, fmt_threads, cell)
-        return out
+        return out + shared_processors(self.name, everywhere)
 
 
 class Cond(BesideStandard):
@@ -127,9 +141,11 @@ class Cond(BesideStandard):
         return case  # it implies the number of threads
 
     def compared(self, results: Results) -> list[Table]:
-        rows = results.of(self.name, "ours", "peer")
+        everywhere = results.of(self.name, "ours", "peer")
+        rows = [r for r in everywhere if not r.shares_processors]
         title = f"{self.name}: ns per turn, round or item (fairness)"
-        return comparison(title, unique([r.case for r in rows]), by_name(rows), lambda r: r.case)
+        out = comparison(title, unique([r.case for r in rows]), by_name(rows), lambda r: r.case)
+        return out + shared_processors(self.name, everywhere)
 
 
 FAMILIES = (
@@ -177,7 +193,8 @@ FAMILIES = (
         "alone: one thread. contended: one thread per CPU, one lock and one variable. oversubscribed: more threads than"
         " CPUs. 0.1/0.2 µs: time inside / outside the critical section; if absent, the section is one increment. In 100"
         " ms: mean fairness within slices of that length. CPU time: of all threads, per operation. Switches: context"
-        " switches per operation. Wait: duration of lock(), from runs with timestamps. p99.9: over operations, which"
+        " switches per operation. On one processor, not pinned, beside as many busy processes as processors: how servers run;"
+        " CPU time is what counts there. Wait: duration of lock(), from runs with timestamps. p99.9: over operations, which"
         " flatters a lock that starves threads: a thread that waits throughout is one operation in a million. By length:"
         " half of all waiting time was in waits longer than this. Longest: each thread's longest wait; the mean of all"
         " threads, and the worst thread. spins: a peer that never parks.",
@@ -199,8 +216,10 @@ FAMILIES = (
         "cond",
         "ping-pong: two threads take turns; an operation is one turn. broadcast to 8: one thread wakes eight and waits for"
         " all of them; an operation is such a round. queue P+C: P producers and C consumers, 16 places; an operation is an"
-        " item. one slot: one place, and all waiters are woken for each item. CPU time: of all threads. Switches: context"
-        " switches.",
+        " item. one slot: one place, and all waiters are woken for each item. hand-over N: N threads take turns, each with its"
+        " own condition; signalled with the mutex held, or unlocked. meet N: the last of N threads wakes the others. On one"
+        " processor and beside as many busy processes as processors CPU time is what counts. CPU time: of all threads."
+        " Switches: context switches.",
         fields=(CPU_TIME, SWITCHES),
         job="to wait for a condition",
         wanted=("absl_cond_var", "nsync_cv", "parking_lot_condvar", "rust_std_condvar"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from .blocks import NOTHING, Column, Table, by_speed, cell_of, fmt, fmt_fairness, fmt_percent, fmt_time, table_of, text
+from .blocks import NOTHING, Column, Table, by_speed, cell_of, fmt, fmt_fairness, fmt_percent, row_time, table_of, text
 from .rows import FAIR, Results, Row
 
 LEAST = 0.01  # smaller differences are below the lab's accuracy
@@ -102,7 +102,7 @@ def regret_table(judged: list[Verdict]) -> Table:
         (text("family"), lambda v: v.table),
         (text("case", "and threads"), lambda v: v.name),
         (text("default"), default),
-        (Column("time", "ns/op"), lambda v: cell_of(v.default, lambda r: fmt_time(r.ns))),
+        (Column("time", "ns/op"), lambda v: cell_of(v.default, row_time)),
         (Column("fairness", "of default"), lambda v: fmt_fairness(v.default.fairness) if v.default else NOTHING),
         (text("best of ours", f"fairness >= {FAIR}"), lambda v: v.ours_fair.variant if v.ours_fair else NOTHING),
         (cost, lambda v: v.cost_cell(v.ours_fair)),

@@ -57,6 +57,26 @@ class Made(Temporary):
         self.assertIn("| queued | FAILED |", results_page.pages(archive)[0])
         self.assertIn("| FAILED | - |", results_page.readme_table(archive))
 
+    def test_where_it_loses(self):
+        """The worst case of each machine, against whichever peer that parks is best there."""
+        def mutex(ours, **peers):
+            rows = [row("mutex", "hf_mutex", "contended", ours, threads=2)]
+            for name, ns in peers.items():
+                waiter = "spins" if "spin" in name else "parks"
+                rows.append(row("mutex", f"peer:{name}", "contended", ns, "peer", 2, waiter=waiter))
+            return rows
+
+        shared = [row("mutex", "hf_mutex", "one processor", 5.0, threads=4, cpu_ns=30.0)]
+        shared += [row("mutex", "peer:b", "one processor", 50.0, "peer", 4, waiter="parks", cpu_ns=10.0)]
+        old, new = (mutex(10.0, a=2.0), "CPU", "2026-01-01"), (mutex(10.0, a=8.0, b=20.0, c_spin=1.0), "CPU", "2026-01-02")
+        archive = self.archive(a=old, b=new, c=(mutex(10.0, d=11.0) + shared, "Other", "2026-01-02"))
+        text = results_page.where_it_loses(archive)
+        self.shows(text, "| CPU | +25 %: contended, 2 threads; a | - | - |", "| Other | +200 %: one processor, 4 threads; b | - | - |")
+        self.assertEqual(text.count("CPU"), 1)
+        page, _ = results_page.pages(archive)
+        self.shows(page, "| A*: CPU |", "| B: CPU |", "measured before the newest results")
+        self.shows(page, "Times the best peer's time: 0.91 (C, 2 threads: d) to 5.00 (A*, 2 threads: a); 1.78 in the mean.")
+
     def test_the_command(self):
         def run(argv):
             results_page.run(argv, self.folder)
@@ -68,10 +88,10 @@ class Made(Temporary):
         readme = self.folder / "README.md"
         readme.write_text(f"before\n{results_page.BEGIN}\nold\n{results_page.END}\nafter\n")
         self.assertEqual(self.run_report(run=run), (0, "", ""))
-        wanted = r"(?s)^before\n<!-- lab: begin -->\n\| time, fairness.*New CPU.*-->\nafter\n$"
+        wanted = r"(?s)^before\n<!-- lab: begin -->\n\|  \| Holdfast.*New CPU.*-->\nafter\n$"
         self.assertRegex(readme.read_text(), wanted)
         page = (self.folder / "docs" / "results.md").read_text()
-        self.shows(page, "| novel | - | 33.0 (0.50) |", "A: Old CPU")  # from the results, no list of names
+        self.shows(page, "| novel | - | 33.0 (0.50) |", "A*: Old CPU")  # from the results, no list of names
         self.shows(page, "| asm | 4.0 |")
         self.assertNotIn("rare", page)  # it has no figure with 1 thread, nor with 2
         self.assertIn("<svg", (self.folder / "docs" / "charts" / "spinlock.svg").read_text())

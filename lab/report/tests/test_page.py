@@ -67,24 +67,55 @@ class Page(Temporary):
 
     def test_cards(self):
         (mine, *_) = cards.cards(parsed(whole()["rows"]))
-        self.assertEqual((mine.title, mine.number), ("Reference count", "13.50 ns"))
-        self.assertEqual(mine.words, "inc+dec_and_test, 2 threads: 1.34 times that of plain atomic")
+        self.assertEqual(mine.title, "Reference count")
         self.assertIn("to count references.", mine.use)
-        self.assertEqual({v["role"] for v in mine.panel["data"]["values"]}, {"ours", "peer"})
-        self.assertIn(">13.50 ns<", self.page(whole())[0])
+        one, two = mine.parts  # each has an axis of its own
+        self.assertEqual((one.title, two.title), ("one thread", "2 threads, one object"))
+        self.assertEqual(two.words, "13.50 ns, 34 % more time than a plain atomic")
+        self.assertEqual([(b.name, b.role) for b in two.bars], [("Holdfast", "ours"), ("a plain atomic", "peer"), ("shared_ptr", "peer")])
+        self.assertEqual(max(b.width for b in two.bars), 100)
+        self.assertIn("<em>13.50 ns</em>", self.page(whole())[0])
         (lockref,) = [c for c in cards.cards(parsed(whole()["rows"])) if c.table == "lockref"]
         self.assertIn("No other library measured here has one", lockref.use)
         rows = whole()["rows"]
         for r in rows:
             r["checked"] = r["variant"] != "unchecked"
         (mine, *_) = cards.cards(parsed(rows))  # R1
-        self.assertEqual(mine.words, "inc+dec_and_test, 2 threads: 0.93 times that of shared_ptr")
-        for r in rows:
-            r["checked"] = r["table"] != "refcount" or r["variant"] != "default"
-        (mine, *_) = cards.cards(parsed(rows))
-        self.assertEqual((mine.title, mine.number), ("Reference count", "FAILED"))
-        failed = {(v["value"], v["words"]) for v in mine.panel["data"]["values"] if v["role"] == "fail"}
-        self.assertEqual(failed, {(None, "FAILED")})
+        self.assertEqual(mine.parts[1].words, "13.50 ns, 7 % less time than shared_ptr")
+        for changes, words in (({"checked": False}, "FAILED"), ({"ns_per_op": None}, "not measured")):
+            changed = [r | (changes if (r["table"], r["variant"]) == ("refcount", "default") else {}) for r in rows]
+            (mine, *_) = cards.cards(parsed(changed))
+            self.assertEqual(mine.parts[1].words, words)
+            self.assertEqual((mine.parts[1].bars[0].words, mine.parts[1].bars[0].width), (words, 0))
+
+    def test_the_best_peer_is_no_fixed_one(self):
+        times = {"peer:pthread_mutex": 20.0, "peer:some_spin": 2.0, "peer:stranger": 8.0}
+        rows = [row("mutex", "hf_mutex", "alone", 10.0)]
+        rows += [row("mutex", n, "alone", t, "peer", waiter="spins" if "spin" in n else "parks") for n, t in times.items()]
+        (mine,) = cards.cards(parsed(rows))
+        self.assertEqual(mine.parts[0].words, "10.00 ns, 25 % more time than stranger")
+        self.assertEqual([b.name for b in mine.parts[0].bars], ["Holdfast", "stranger", "pthread_mutex"])
+        for ns, words in ((4.0, "half the time of x"), (2.0, "1/4.0 of the time of x"), (8.1, "as long as x"), (6.5, "19 % less"),
+                          (16.0, "twice the time of x"), (24.0, "3.00 times the time of x")):
+            self.assertIn(words, cards.than(parsed([row("mutex", "a", "alone", ns)]).rows[0], parsed(rows).rows[3], "x"))
+
+    def test_a_busy_machine_gets_no_verdicts(self):
+        words = "This machine was too busy: of 9 rows 9 were disturbed."
+        data = whole() | {"quality": {"rows": 9, "missing": 0, "disturbed": 9, "others_before": 0.9, "words": words}}
+        _, page = self.page(data)
+        self.assertLess(page.index(words), page.index("<details"))
+        for verdict in ('class="card"', "What to use on this machine", "What the default costs", "aims"):
+            self.assertNotIn(verdict, page.partition("<main>")[2].lower() if verdict == "aims" else page)
+        text = self.text(data)
+        self.assertNotIn("What to use", text)
+        self.assertTrue(text.endswith("In short ======== - " + words), text[-200:])
+        self.assertIn("What to use on this machine", self.page(whole())[1])
+
+    def test_two_levels(self):
+        levels = [{"ns_per_op": 7.4, "share": 0.33}, {"ns_per_op": 17.8, "share": 0.67}]
+        _, page = self.page(results(locks(queued={"levels": levels})))
+        self.shows(page, "7.40 (33\u00a0%) or 17.80 (67\u00a0%)", "the runs alternate between two levels")
+        self.assertNotIn("two levels", self.page(results(locks()))[1])
 
 
 class Terminal(Temporary):
