@@ -39,7 +39,8 @@
  *   not wake threads only to have them park again at the mutex: it moves the parked ones from the
  *   queue of the condition variable to that of the mutex, and wakes the first one there, which is
  *   one that ran on another processor if possible. A signal, too, moves a thread while the mutex is
- *   held and others wait for it. A thread that parks here leaves its processor to a waiter at the
+ *   held, if others wait for it or the thread ran on the signaller's processor: there it could only
+ *   preempt the holder and then wait for it, so the holder's unlock wakes it. A thread that parks here leaves its processor to a waiter at the
  *   mutex, so each processor has a chain of wake-ups, and none idles. Between processes the kernel
  *   moves threads.
  *

@@ -69,6 +69,9 @@
  *           barrier of W1 may have been refused. So a waiter that times out consumes no wake-up.
  *       W5  An unlock wakes nobody if the first waiter has been woken and `need` counts only that
  *           waiter: it will check the lock, or park by W1, which clears the flag of Q6.
+ *       W6  A thread that moves a waiter to the head of a lock's queue without waking it takes the
+ *           steps of W1 in its place, under the bucket's lock, and wakes it if the lock is free or
+ *           there was no barrier.
  *
  *   R   Making room. About as many threads are awake as there are processors, and one more is ready
  *       to run. While threads wait, one that has run for a turn since it last queued queues without
@@ -637,16 +640,23 @@ enum hf_detail_park hf_detail_park_to_wait(hf_atomic32_t *at, hf_atomic32_t *loc
 	return wait_to_lock(&waiter, calls->try_lock, HF_ENV_FOREVER);
 }
 
-/* Moves a waiter that is in no queue to that of its lock, and wakes it if it is the first. */
-static void move_to_lock(struct hf_detail_waiter *waiter)
+/*
+ * Moves a waiter that is in no queue to that of its lock, and wakes it if it is the first.
+ *
+ * If it ran on @processor, which is this thread's, it could only preempt this thread, and would then
+ * wait for it if it holds the lock: so it stays PARKED, and the unlock wakes it (W6).
+ */
+static void move_to_lock(struct hf_detail_waiter *waiter, uint32_t processor)
 {
-	const void *lock = waiter->lock;
+	hf_atomic32_t *lock = waiter->lock, *woken = NULL;
 	struct hf_detail_bucket *bucket = bucket_lock_blocked(lock);
-	bool is_first = enqueue(bucket, waiter, HF_DETAIL_WAITER_WAKING);
+	bool is_near = waiter->processor == processor;
 
+	if (enqueue(bucket, waiter, HF_DETAIL_WAITER_PARKED) &&
+	    !(is_near && hf_env_barrier_all() && hf_atomic32_load_relaxed(lock)))
+		woken = mark_first_waking(bucket, lock);
 	bucket_unlock_blocked(bucket);
-	if (is_first)
-		waiter_wake(lock, &waiter->state);
+	waiter_wake(lock, woken);
 }
 
 /*
@@ -664,15 +674,19 @@ static struct hf_detail_waiter *take_first(struct hf_detail_bucket *bucket, cons
 	return waiter;
 }
 
-/* While the lock is held and has waiters, the waiter would only be woken to park again: move it. */
+/*
+ * While the lock is held and has waiters, or its holder may be this thread, on whose processor the
+ * waiter would run, the waiter would only be woken to park again: move it.
+ */
 void hf_detail_unpark_one(hf_atomic32_t *at)
 {
 	uint64_t signals = hf_env_signals_block();
+	uint32_t processor = hf_env_processor();
 	struct hf_detail_bucket *bucket = bucket_lock_blocked(at);
 	struct hf_detail_waiter *waiter = take_first(bucket, at);
 	bool moves = waiter && hf_detail_waiter_state(waiter) == HF_DETAIL_WAITER_PARKED &&
 		     hf_atomic32_load_relaxed(waiter->lock) &&
-		     hf_detail_parking_flags(waiter->lock);
+		     (waiter->processor == processor || hf_detail_parking_flags(waiter->lock));
 	hf_atomic32_t *woken = NULL;
 
 	/* In the child of a fork the number is stale: it becomes 0. */
@@ -682,7 +696,7 @@ void hf_detail_unpark_one(hf_atomic32_t *at)
 	bucket_unlock_blocked(bucket);
 	waiter_wake(at, woken);
 	if (moves)
-		move_to_lock(waiter);
+		move_to_lock(waiter, processor);
 	hf_env_signals_restore(
 		signals); /* a waiter in no queue depends on this thread until here */
 }
@@ -701,7 +715,7 @@ void hf_detail_unpark_all(hf_atomic32_t *at)
 	uint64_t signals = hf_env_signals_block();
 	struct hf_detail_bucket *bucket = bucket_lock_blocked(at);
 	struct hf_detail_waiter *waiter = take_first(bucket, at), *moved = NULL, **last = &moved;
-	uint32_t busy = hf_env_processor();
+	uint32_t processor = hf_env_processor(), busy = processor;
 	hf_atomic32_t *woken = NULL;
 
 	hf_atomic32_store_relaxed(at, 0);
@@ -728,7 +742,7 @@ void hf_detail_unpark_all(hf_atomic32_t *at)
 	waiter_wake(at, woken);
 	while ((waiter = moved)) {
 		moved = waiter->next;
-		move_to_lock(waiter);
+		move_to_lock(waiter, processor);
 	}
 	hf_env_signals_restore(signals);
 }

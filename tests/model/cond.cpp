@@ -9,6 +9,8 @@
  *   each takes  as many signals as waiters, or one broadcast: every waiter returns
  *   timeout     one waiter times out at any point, and does not consume a signal
  *   no barrier  the same where membarrier() is unavailable, also with a timeout
+ *   near        all threads share a processor: a signalled thread is moved without being woken, and
+ *               the unlock of whoever holds the mutex wakes it
  *   freed       the first thread that is woken frees the condition variable as soon as it returns:
  *               no thread touches it afterwards (C2)
  * and at the end the table is empty.
@@ -20,6 +22,8 @@
 // MUTANT: spin_ends_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=spin_until_released
 // MUTANT: park_torn HF_MUTANT=park_torn HF_MUTANT_IN=waiter_park
 // MUTANT: not_next HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=enqueue
+// MUTANT: moved_without_barrier HF_MUTANT=barrier_missing HF_MUTANT_IN=move_to_lock HF_MODEL_ONLY=near
+// MUTANT: moved_to_a_free_mutex HF_MUTANT=load_relaxed_is_1 HF_MUTANT_IN=move_to_lock HF_MODEL_ONLY=near
 // MUTANT: signal_counts_late HF_MUTANT=store_relaxed_late HF_MUTANT_IN=hf_detail_unpark_one HF_MODEL_ONLY=freed
 // MUTANT: broadcast_counts_late HF_MUTANT=store_relaxed_late HF_MUTANT_IN=hf_detail_unpark_all HF_MODEL_ONLY=freed
 // MUTANT: shared_signal_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=hf_detail_cond_shared_wake HF_MODEL_ONLY=shared
@@ -143,6 +147,16 @@ struct no_barrier : Base {
 	}
 };
 
+/* All threads share a processor: a signalled thread stays parked until the holder's unlock. */
+template <class Base>
+struct one_processor : Base {
+	one_processor()
+	{
+		for (hf_model::thread_state &t : threads)
+			t.processor = 0;
+	}
+};
+
 /* Thread 1 is woken, and frees the condition variable. */
 template <class K>
 struct freed_by_last : handover<K, 2, SIGNAL_INSIDE> {
@@ -219,10 +233,18 @@ int main(int argc, char **argv)
 
 	all<own>(&run, "cond");
 	all<shared>(&run, "shared");
+	run.search<one_processor<handover<own, 2, SIGNAL_INSIDE>>, 2>("near", 2);
+	run.search<one_processor<handover<own, 2, BROADCAST_INSIDE>>, 2>("near", 2);
+	run.random<one_processor<handover<own, 3, SIGNAL_AFTER>>, 3>("near", 60000);
+	run.random<one_processor<handover<own, 3, SIGNAL_AFTER, true>>, 3>("near", 30000);
+	run.random<one_processor<handover<own, 4, BROADCAST_AFTER>>, 4>("near", 30000);
+	run.random<no_barrier<one_processor<handover<own, 3, SIGNAL_INSIDE, true>>>, 3>("near",
+											30000);
 	run.search<freed_by_first<2, SIGNAL_INSIDE>, 2>("freed", 1);
 	run.search<freed_by_first<2, SIGNAL_AFTER>, 2>("freed", 2);
 	run.search<freed_by_first<2, BROADCAST_INSIDE>, 2>("freed", 1);
 	run.search<freed_by_first<2, BROADCAST_AFTER>, 2>("freed", 2);
+	run.random<one_processor<freed_by_first<3, BROADCAST_INSIDE>>, 3>("freed", 20000);
 	run.random<freed_by_first<3, BROADCAST_INSIDE>, 3>("freed", 20000);
 	run.random<freed_by_first<4, BROADCAST_AFTER>, 4>("freed", 20000);
 	run.search<no_barrier<handover<own, 2, SIGNAL_INSIDE>>, 2>("no barrier", 1);

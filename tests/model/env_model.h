@@ -48,6 +48,7 @@ struct thread_state {
 	int32_t spin_credit;           /* the condition variable's */
 	struct hf_atomic32 *late_word; /* of the mutant store_relaxed_late */
 	uint32_t late_value;
+	uint32_t processor; /* where it runs */
 };
 
 inline thread_state threads[HF_MODEL_THREADS];
@@ -166,10 +167,10 @@ inline uint64_t hf_env_deadline(uint64_t nanoseconds)
 	return nanoseconds;
 }
 
-/* Two processors: a waiter may or may not share the caller's. */
+/* By default two: a waiter may or may not share the caller's. */
 inline uint32_t hf_env_processor()
 {
-	return rl::thread_index() % 2;
+	return hf_model::self().processor;
 }
 
 inline void hf_env_yield(const hf_model::where &at = HF_MODEL_HERE)

@@ -78,11 +78,13 @@ inline unsigned int stop_sleeping(unsigned int i)
 struct scenario : observer {
 	scenario()
 	{
-		static const thread_state fresh = { 1,     0,     0,     0, 0, 0,    0,
-						    false, false, false, 0, 0, NULL, 0 };
+		static const thread_state fresh = { 1,     0,     0, 0, 0,    0, 0, false,
+						    false, false, 0, 0, NULL, 0, 0 };
 
-		for (thread_state &t : threads)
-			t = fresh;
+		for (unsigned int i = 0; i < HF_MODEL_THREADS; i++) {
+			threads[i] = fresh;
+			threads[i].processor = i % 2;
+		}
 		for (unsigned int &n : reports)
 			n = 0;
 		sleeping = 0;
