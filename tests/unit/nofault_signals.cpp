@@ -217,8 +217,7 @@ TEST_IN_CHILD_UNLESS(NoFaultSignals, CheckOnTheAlternateStack, 0, unit::tsan || 
 		stack.ss_size = size;
 		MUST(sigaltstack(&stack, nullptr) == 0);
 		raise(SIGUSR1);
-		MUST(found ==
-		     (size == sizeof(room) ? HF_NOFAULT_READY : HF_NOFAULT_SMALL_STACK));
+		MUST(found == (size == sizeof(room) ? HF_NOFAULT_READY : HF_NOFAULT_SMALL_STACK));
 	}
 }
 
