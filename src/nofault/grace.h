@@ -5,7 +5,7 @@
  * grace - wait until all readers that were inside have left.
  *
  * Use when / not when
- *   For signal handlers (signals.c), which can't register, wait or allocate: before data that they
+ *   For signal handlers (handler.c), which can't register, wait or allocate: before data that they
  *   read is changed, and before their code is unloaded. Readers must leave: not for code that may
  *   be cancelled or left by a jump (use latch.h). Elsewhere liburcu is better.
  *

@@ -3,7 +3,7 @@
  * jump - clear, copy and words without sites, for processors that have no folder in arch/.
  *
  * Each operation marks, with sigsetjmp(), where to continue after a fault, and keeps its frontier
- * in memory. The signal handler (signals.c) jumps to the thread's newest mark.
+ * in memory. The signal handler (handler.c) jumps to the thread's newest mark.
  */
 #include "nofault.h"
 

@@ -5,7 +5,7 @@
  * latch - two copies of the same data, of which one can always be read.
  *
  * Use when / not when
- *   For the handler's table of sites (signals.c), whose readers are signal handlers:
+ *   For the handler's table of sites (sites.c), whose readers are signal handlers:
  *   they can't wait, and may never return (a thread that is cancelled or leaves the handler by a
  *   jump). A reader writes nothing, so nothing has to be undone. The data consists of atomics, is
  *   never freed, and must be safe to read in any mix of versions: the result is used only if

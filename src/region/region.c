@@ -792,7 +792,7 @@ static void region_in_child(void)
 	hf_detail_regions_each(&all, count_loss, NULL);
 }
 
-/* As bind_early() in signals.c. A length of 0 maps nothing. */
+/* As bind_early() in install.c. A length of 0 maps nothing. */
 static void bind_regions_early(void)
 {
 	int error = errno;

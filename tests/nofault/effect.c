@@ -369,7 +369,7 @@ static void queue(int signal, int code, uintptr_t address)
 	siginfo_t info;
 
 	if (!getauxval(AT_SYSINFO_EHDR))
-		_exit(CANNOT); /* qemu-user, which dies of it: see src/nofault/signals.c */
+		_exit(CANNOT); /* qemu-user, which dies of it: see src/nofault/handler.c */
 	memset(&info, 0, sizeof(info));
 	info.si_signo = signal;
 	info.si_code = code;

@@ -3,7 +3,8 @@
  * meanwhile - another thread changes a signal handler while the library installs or removes its
  * own.
  *
- * Linked with --wrap=sigaction, so that the "other thread" runs exactly between two calls of the library.
+ * Linked with --wrap=sigaction, so that the "other thread" runs exactly between two calls of the library;
+ * and with --wrap=calloc, for the case that there is no memory to register an object's sites.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -92,6 +93,46 @@ static bool recovers(void)
 	return hf_load8_nofault(&value, (const void *)(uintptr_t)16) == -HF_EFAULT;
 }
 
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+
+static bool has_no_memory;
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+	return has_no_memory ? NULL : __real_calloc(count, size);
+}
+
+/* Without them, faults at the object's sites would kill much later, and without a word. */
+static bool dies_without_memory_for_sites(void)
+{
+	static const struct hf_detail_site site = { 0, 0 };
+	static const char expected[] = "holdfast: no memory for the table of sites";
+	char line[200] = "";
+	int ends[2], status = 0;
+	pid_t child;
+
+	if (pipe(ends))
+		return false;
+	child = fork();
+	if (child == 0) {
+		(void)setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+		(void)dup2(ends[1], STDERR_FILENO);
+		has_no_memory = true;
+		hf_detail_sites_register(&site, &site + 1);
+		_exit(8);
+	}
+	(void)close(ends[1]);
+	if (read(ends[0], line, sizeof(line) - 1) < 0)
+		line[0] = 0;
+	(void)close(ends[0]);
+	if (waitpid(child, &status, 0) == child && WIFSIGNALED(status) &&
+	    WTERMSIG(status) == SIGABRT && strncmp(line, expected, sizeof(expected) - 1) == 0)
+		return true;
+	printf("# status %#x, on standard error: %s\n", (unsigned int)status, line);
+	return false;
+}
+
 static bool passes_on(int signal)
 {
 	if (!sigsetjmp(back, 1))
@@ -156,7 +197,8 @@ static bool dies_with_our_handler(void)
 int main(void)
 {
 	(void)alarm(60);
-	ktap_begin(5);
+	ktap_begin(6);
+	ktap_result(dies_without_memory_for_sites(), "no memory for an object's sites");
 	if (!KNOWS_FAULTS || !getauxval(AT_SYSINFO_EHDR))
 		ktap_skip("the context does not tell the address of its fault, or qemu-user",
 			  "another thread faults while this one dies");

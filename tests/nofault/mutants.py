@@ -33,7 +33,9 @@ REGION = "region/region.c"
 REGION_LIST = "region/region_list.h"
 SAFE = "nofault/safe.c"
 CHECK = "nofault/check.c"
-SIGNALS = "nofault/signals.c"
+HANDLER = "nofault/handler.c"
+INSTALL = "nofault/install.c"
+SITES = "nofault/sites.c"
 # This one belongs to the lab, whose file is compiled into every mutant.
 WORDS = "nofault/arch/x86_64_words.h"
 NOTHING = None
@@ -280,11 +282,11 @@ UNIT = [
     ("the pipe stays open", "Safe", SAFE, SAFE,
      "	(void)syscall(SYS_close, ends[1]);\n",
      ""),
-    ("install() ignores another handler", "NoFaultSignals", SIGNALS, SIGNALS,
-     "	    (installed && !is_default(&found) && !is_ignored(&found) && !is_ours(&found)))",
+    ("install() ignores another handler", "NoFaultSignals", INSTALL, INSTALL,
+     "	    (installed && !hf_detail_is_default(&found) && !hf_detail_is_ignored(&found) &&\n	     !is_ours(&found)))",
      "	    0)"),
-    ("owned() checks only SIGSEGV", "NoFaultSignals", SIGNALS, SIGNALS,
-     "static bool handlers_are_ours(void)\n{\n	struct sigaction action;\n\n	for (unsigned int i = 0; i < SIGNALS; i++)",
+    ("owned() checks only SIGSEGV", "NoFaultSignals", INSTALL, INSTALL,
+     "static bool handlers_are_ours(void)\n{\n	struct sigaction action;\n\n	for (unsigned int i = 0; i < HF_DETAIL_SIGNALS; i++)",
      "static bool handlers_are_ours(void)\n{\n	struct sigaction action;\n\n	for (unsigned int i = 0; i < 1; i++)"),
     ("check() takes a blocked SIGBUS for nothing", "NoFaultSignals", CHECK, CHECK,
      " || sigismember(&mask, SIGBUS)", ""),
@@ -293,33 +295,36 @@ UNIT = [
     ("check() takes the whole stack for free", "NoFaultSignals", CHECK, CHECK,
      "	if (stack->ss_flags & SS_ONSTACK)\n		return (size_t)(here - (const char *)stack->ss_sp);\n",
      "	(void)here;\n"),
-    ("a sent signal is a fault", "NoFaultSignals", SIGNALS, SIGNALS,
+    ("a sent signal is a fault", "NoFaultSignals", HANDLER, HANDLER,
      "	if (info->si_code <= 0)\n		return false;\n	if (signal == SIGBUS)",
      "	if (signal == SIGBUS)"),
 ]
 
 # Mutants for programs of this folder: (flaw, program, a case that must fail, changed file, compiled file, text, replacement).
 PROGRAMS = [
-    ("watched counts as installed", "forgotten", "a copy, then a handler, then an install", SIGNALS, SIGNALS,
-     "(installed && !is_default(&found)", "(was_set && !is_default(&found)"),
-    ("watched by the handler that passes on", "forgotten", "the same, a fault elsewhere", SIGNALS, SIGNALS,
-     "instead_of(&before[i], watching_handler)", "instead_of(&before[i], handler)"),
-    ("the action is the default before the death", "meanwhile", "another thread faults while this one dies", SIGNALS, SIGNALS,
+    ("watched counts as installed", "forgotten", "a copy, then a handler, then an install", INSTALL, INSTALL,
+     "(installed && !hf_detail_is_default(&found)", "(was_set && !hf_detail_is_default(&found)"),
+    ("watched by the handler that passes on", "forgotten", "the same, a fault elsewhere", INSTALL, INSTALL,
+     "instead_of(&before[i], hf_detail_watching_handler)", "instead_of(&before[i], hf_detail_handler)"),
+    ("without memory an object's sites are not registered", "meanwhile", "no memory for an object's sites", SITES, SITES,
+     "r = (struct range *)xalloc_check(calloc(1, sizeof(*r)));",
+     "static struct range lost;\n\n		r = (struct range *)calloc(1, sizeof(*r));\n		if (!r)\n			r = &lost;"),
+    ("the action is the default before the death", "meanwhile", "another thread faults while this one dies", HANDLER, HANDLER,
      "if (will_repeat(signal, info, context) || !queue_to_itself(signal, info))", "if (!queue_to_itself(signal, info))"),
-    ("no death where a filter forbids it", "effect", "in a sandbox, an address that is not canonical", SIGNALS, SIGNALS,
+    ("no death where a filter forbids it", "effect", "in a sandbox, an address that is not canonical", HANDLER, HANDLER,
      "if (will_repeat(signal, info, context) || !queue_to_itself(signal, info))",
      "(void)queue_to_itself(signal, info);\n	if (will_repeat(signal, info, context))"),
-    ("a sent signal does not kill in a sandbox", "effect", "in a sandbox, kill", SIGNALS, SIGNALS,
+    ("a sent signal does not kill in a sandbox", "effect", "in a sandbox, kill", HANDLER, HANDLER,
      "		if (info->si_code <= 0)\n			*(volatile char *)", "		if (0)\n			*(volatile char *)"),
-    ("each signal is taken for one that repeats", "effect", "queued to itself as a fault", SIGNALS, SIGNALS,
+    ("each signal is taken for one that repeats", "effect", "queued to itself as a fault", HANDLER, HANDLER,
      "HF_ARCH_CONTEXT_FAULTED_AT((const ucontext_t *)context, info->si_addr)", "context"),
-    ("the handler keeps the alignment checks", "effect", "a fault, alignment checks", SIGNALS, SIGNALS,
+    ("the handler keeps the alignment checks", "effect", "a fault, alignment checks", HANDLER, HANDLER,
      "	uint64_t flags = hf_arch_alignment_checks_off();\n	struct next next", "	uint64_t flags = 0;\n	struct next next"),
     ("a handler's fault is taken for that of the operation that it interrupts", "effect", "a fault in a handler during a copy",
-     SIGNALS, ALL, "!hf_detail_mark_accesses(mark, (uintptr_t)info->si_addr)", "false"),
+     HANDLER, ALL, "!hf_detail_mark_accesses(mark, (uintptr_t)info->si_addr)", "false"),
 ]
 
-LINK = {"meanwhile": ["-Wl,--wrap=sigaction"]}  # options, as in tests/CMakeLists.txt
+LINK = {"meanwhile": ["-Wl,--wrap=sigaction,--wrap=calloc"]}  # options, as in tests/CMakeLists.txt
 
 
 def compile_and_link(*command):

@@ -66,7 +66,7 @@ struct hf_detail_site {
  * @pc:          the instruction that faulted
  *
  * A linear search, since faults are rare and the linker does not sort the table. User space sorts
- * its tables (src/nofault/signals.c); a kernel has its own table.
+ * its tables (src/nofault/sites.c); a kernel has its own table.
  *
  * Context:  an exception handler
  * Ordering: none

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * install - Linux user space: sets our handler of SIGSEGV and SIGBUS, restores the one before, and
+ * waits until no thread is in it before the library is unloaded.
+ */
+#define _GNU_SOURCE /* sigorset */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fault.h"
+#include "handler.h"
+#include "nofault.h"
+#include "sites.h"
+
+static const int signals[] = { SIGSEGV, SIGBUS };
+
+static pthread_mutex_t install_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Under `install_lock`. */
+static bool installed; /* by hf_nofault_install(); a handler that only watches is not installed */
+static bool was_set;   /* a handler of ours was set, of either kind */
+
+/* 1 = hf_nofault_install() or hf_nofault_handle() was called: regions don't install the handler. */
+static hf_atomic32_t decided;
+
+bool hf_detail_nofault_is_decided(void)
+{
+	return hf_atomic32_load_relaxed(&decided);
+}
+
+void hf_detail_nofault_decide(void)
+{
+	hf_atomic32_store_relaxed(&decided, 1);
+}
+
+/* ---- installing --------------------------------------------------------------------------- */
+
+static bool has_handler(const struct sigaction *action, hf_detail_handler_t *function)
+{
+	return action->sa_flags & SA_SIGINFO && action->sa_sigaction == function;
+}
+
+static bool is_ours(const struct sigaction *action)
+{
+	return has_handler(action, hf_detail_handler) ||
+	       has_handler(action, hf_detail_watching_handler);
+}
+
+/* Returns our action, which replaces @before. */
+static struct sigaction instead_of(const struct sigaction *before, hf_detail_handler_t *function)
+{
+	struct sigaction action;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_sigaction = function;
+	/*
+	 * H4. sigfillset() would leave out the C library's own signals. A handler that interrupted
+	 * ours could not fault, since our signal is blocked meanwhile.
+	 */
+	memset(&action.sa_mask, 0xff, sizeof(action.sa_mask));
+	/* On the alternate stack if the previous handler was, or if there was none. */
+	action.sa_flags = SA_SIGINFO | (before->sa_flags & SA_RESTART);
+	if (before->sa_flags & SA_ONSTACK || hf_detail_is_default(before) ||
+	    hf_detail_is_ignored(before))
+		action.sa_flags |= SA_ONSTACK;
+	return action;
+}
+
+/* Compares masks by signal: the C library does not initialise the unused bits. */
+static bool same_action(const struct sigaction *a, const struct sigaction *b)
+{
+	if (a->sa_handler != b->sa_handler || a->sa_flags != b->sa_flags)
+		return false;
+	for (int signal = 1; signal < NSIG; signal++) {
+		if (sigismember(&a->sa_mask, signal) != sigismember(&b->sa_mask, signal))
+			return false;
+	}
+	return true;
+}
+
+static void save(unsigned int i, const struct sigaction *before)
+{
+	uint32_t other = 1 - hf_atomic32_load_relaxed(&hf_detail_saved[i].current);
+
+	hf_grace_wait(&hf_detail_inside); /* H3 */
+	hf_detail_saved[i].action[other] = *before;
+	hf_atomic32_store_relaxed(&hf_detail_saved[i].reset, 0);
+	hf_atomic32_store_release(&hf_detail_saved[i].current, other);
+}
+
+/*
+ * Repeats until the replaced action is the saved one: other code may change it between the two
+ * calls. A handler that was installed after ours may call ours; if ours also called it, the two
+ * would recurse without end, so it is left in place.
+ */
+static int install_one(unsigned int i)
+{
+	static const struct sigaction default_action; /* SIG_DFL is 0 */
+	struct sigaction action, before, found;
+
+	if (sigaction(signals[i], NULL, &found))
+		return -errno;
+	if (has_handler(&found, hf_detail_handler) ||
+	    (installed && !hf_detail_is_default(&found) && !hf_detail_is_ignored(&found) &&
+	     !is_ours(&found)))
+		return 0;
+	do {
+		before = found;
+		save(i,
+		     is_ours(&before) ? &default_action : &before); /* H3; the one that watches */
+		action = instead_of(&before, hf_detail_handler);
+		if (sigaction(signals[i], &action, &found))
+			return -errno;
+	} while (!has_handler(&found, hf_detail_handler) && !same_action(&found, &before));
+	return 0;
+}
+
+/* -EBUSY: the handler is not ours, and nothing is changed. */
+static int restore_one(unsigned int i)
+{
+	struct sigaction before =
+		hf_detail_saved[i].action[hf_atomic32_load_relaxed(&hf_detail_saved[i].current)];
+	struct sigaction found;
+
+	if (hf_atomic32_load_relaxed(&hf_detail_saved[i].reset))
+		before.sa_handler = SIG_DFL; /* as SA_RESETHAND does; the rest stays */
+	if (sigaction(signals[i], &before, &found))
+		return -errno;
+	if (is_ours(&found))
+		return 0;
+	(void)sigaction(signals[i], &found, NULL);
+	return -EBUSY;
+}
+
+int hf_nofault_install(void)
+{
+	int error = 0;
+
+	(void)pthread_mutex_lock(&install_lock);
+	for (unsigned int i = 0; i < HF_DETAIL_SIGNALS && !error; i++) {
+		error = install_one(i);
+		if (error && i > 0 && !installed)
+			(void)restore_one(0);
+	}
+	was_set = true;
+	installed = installed || !error;
+	if (!error)
+		hf_detail_nofault_decide();
+	(void)pthread_mutex_unlock(&install_lock);
+	return error;
+}
+
+/*
+ * Sets the handler that watches, only if both signals have the default action. The caller may be a
+ * signal handler that has interrupted an install, so this does not wait for the lock.
+ */
+void hf_detail_nofault_watch(void)
+{
+	struct sigaction action, before[HF_DETAIL_SIGNALS];
+	bool is_free = true;
+
+	if (hf_detail_nofault_is_decided() || pthread_mutex_trylock(&install_lock))
+		return;
+	for (unsigned int i = 0; i < HF_DETAIL_SIGNALS; i++)
+		is_free = is_free && !sigaction(signals[i], NULL, &before[i]) &&
+			  hf_detail_is_default(&before[i]);
+	for (unsigned int i = 0; i < HF_DETAIL_SIGNALS && is_free; i++) {
+		was_set = true;
+		action = instead_of(&before[i], hf_detail_watching_handler);
+		if (!sigaction(signals[i], &action, &before[i]) &&
+		    !hf_detail_is_default(&before[i]))
+			(void)sigaction(signals[i], &before[i], NULL); /* just set by others */
+	}
+	(void)pthread_mutex_unlock(&install_lock);
+}
+
+/* Restores the default action where a handler watches. */
+static void stop_watching(void)
+{
+	struct sigaction now;
+
+	for (unsigned int i = 0; i < HF_DETAIL_SIGNALS; i++) {
+		if (!sigaction(signals[i], NULL, &now) &&
+		    has_handler(&now, hf_detail_watching_handler))
+			(void)hf_detail_set_action(signals[i], SIG_DFL);
+	}
+}
+
+int hf_detail_nofault_ensure(void)
+{
+	return hf_detail_nofault_is_decided() ? 0 : hf_nofault_install();
+}
+
+static bool handlers_are_ours(void)
+{
+	struct sigaction action;
+
+	for (unsigned int i = 0; i < HF_DETAIL_SIGNALS; i++) {
+		if (sigaction(signals[i], NULL, &action) || !is_ours(&action))
+			return false;
+	}
+	return true;
+}
+
+bool hf_nofault_owned(void)
+{
+	return hf_detail_nofault_is_decided() && handlers_are_ours();
+}
+
+int hf_nofault_remove(void)
+{
+	struct sigaction ours;
+	int error = 0;
+
+	(void)pthread_mutex_lock(&install_lock);
+	if (installed && (sigaction(signals[0], NULL, &ours) || !handlers_are_ours()))
+		error = -EBUSY;
+	for (unsigned int i = 0; i < HF_DETAIL_SIGNALS && installed && !error; i++) {
+		error = restore_one(i);
+		if (error && i > 0)
+			(void)sigaction(signals[0], &ours, NULL);
+	}
+	if (!error) {
+		installed = false;
+		stop_watching();
+	}
+	(void)pthread_mutex_unlock(&install_lock);
+	return error;
+}
+
+/* ---- start, end, fork --------------------------------------------------------------------- */
+
+static void nofault_before_fork(void)
+{
+	(void)pthread_mutex_lock(&install_lock);
+}
+
+static void nofault_after_fork(void)
+{
+	(void)pthread_mutex_unlock(&install_lock);
+}
+
+/* The other threads do not exist in the child; some may have been in a handler. */
+static void nofault_in_child(void)
+{
+	hf_atomic32_store_relaxed(&hf_detail_inside.inside[0], 0);
+	hf_atomic32_store_relaxed(&hf_detail_inside.inside[1], 0);
+	nofault_after_fork();
+}
+
+/*
+ * The loader may bind a function at its first call, which takes 3 KiB of stack; an alternate stack
+ * has 1 KiB for us. So all functions that the handler calls are called once here.
+ */
+static void bind_early(void)
+{
+	struct sigaction action;
+	sigset_t mask;
+	sigjmp_buf where;
+
+	(void)sigaction(SIGSEGV, NULL, &action);
+	(void)sigorset(&mask, &action.sa_mask, &action.sa_mask);
+	(void)sigaddset(&mask, SIGSEGV);
+	(void)pthread_sigmask(SIG_BLOCK, NULL, &mask);
+	(void)getauxval(AT_SYSINFO_EHDR);
+	(void)getpid();
+	(void)syscall(SYS_gettid);
+	hf_env_yield();
+	if (sigsetjmp(where, 0) == 0)
+		siglongjmp(where, 1);
+}
+
+__attribute__((constructor(101))) static void start_nofault(void)
+{
+	bind_early();
+	(void)pthread_atfork(nofault_before_fork, nofault_after_fork, nofault_in_child);
+}
+
+/* ---- unloading ---------------------------------------------------------------------------- */
+
+enum {
+	ENOUGH_NS = 200000, /* of CPU time, after which a signal's delivery is certainly over */
+	PATIENCE_NS = 1000000000 /* the limit, for threads that are stopped or not scheduled */
+};
+
+static int64_t now(clockid_t clock)
+{
+	struct timespec t;
+
+	return clock_gettime(clock, &t) ? -1 : (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* CPU time of a thread of this process, in nanoseconds; -1 = it has ended. */
+static int64_t thread_has_run(pid_t thread)
+{
+	return now((clockid_t)(~(unsigned int)thread << 3 | 6)); /* as pthread_getcpuclockid() */
+}
+
+/* Is it blocked in the kernel? Then no signal is being delivered to it. */
+static bool thread_sleeps(int tasks, const char *name)
+{
+	char path[32], text[256];
+	const char *end = NULL;
+	ssize_t got;
+	int file;
+
+	(void)snprintf(path, sizeof(path), "%.20s/stat", name);
+	file = openat(tasks, path, O_RDONLY | O_CLOEXEC);
+	if (file < 0)
+		return true; /* it has ended */
+	got = read(file, text, sizeof(text) - 1);
+	(void)close(file);
+	if (got > 0) {
+		text[got] = 0;
+		end = strrchr(text, ')'); /* ends its name; its state follows */
+	}
+	return end && end[1] && end[2] != 'R' && end[2] != 'D';
+}
+
+/*
+ * A thread may be on its way to our handler's first instruction. Waits until each thread has run
+ * for ENOUGH_NS, or sleeps.
+ */
+static void wait_for_deliveries(void)
+{
+	const int64_t start = now(CLOCK_MONOTONIC);
+	const pid_t self = (pid_t)syscall(SYS_gettid);
+	DIR *tasks = opendir("/proc/self/task");
+	const struct dirent *entry;
+
+	while (tasks && (entry = readdir(tasks)) != NULL) {
+		pid_t thread = (pid_t)atoi(entry->d_name);
+		int64_t ran = thread && thread != self ? thread_has_run(thread) : -1;
+
+		while (ran >= 0 && !thread_sleeps(dirfd(tasks), entry->d_name) &&
+		       now(CLOCK_MONOTONIC) - start < PATIENCE_NS) {
+			int64_t runs = thread_has_run(thread);
+
+			if (runs < 0 || runs - ran >= ENOUGH_NS)
+				break;
+			hf_env_yield();
+		}
+	}
+	if (tasks)
+		(void)closedir(tasks);
+}
+
+/*
+ * Unloaded with the plug-in that it is linked into: our handler must be removed, and no thread may
+ * be in it. A handler that other code installed after ours may still call ours: that can't be
+ * prevented here (docs/design/0009-nofault.md).
+ */
+__attribute__((destructor(101))) static void end_nofault(void)
+{
+	hf_detail_sites_leave();
+	if (hf_detail_sites_stay() || hf_nofault_remove())
+		return;
+	/*
+	 * Wait for threads before the handler's first instruction; in it; after hf_grace_leave().
+	 */
+	if (was_set)
+		wait_for_deliveries();
+	hf_grace_wait(&hf_detail_inside);
+	if (was_set)
+		wait_for_deliveries();
+	hf_detail_sites_free();
+}
