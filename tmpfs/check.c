@@ -404,8 +404,6 @@ static void check_counts(struct check *c)
 	for (int kind = 0; kind < TMPFS_KINDS; kind++) {
 		uint64_t allocated = atomic_load(&fs->allocated[kind]);
 
-		if (kind == TMPFS_KIND_BUFFER) /* held by their sinks */
-			continue;
 		expect(c, allocated == c->objects[kind], "%llu objects of kind %d, %llu reached",
 		       N(allocated), kind, N(c->objects[kind]));
 	}

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* io - calls by descriptor: read, write, seek, size, fallocate, splice, fstat, node. */
+/* io - calls by descriptor: read, write, seek, size, fallocate, fstat, node. */
 #include <errno.h>
 #include <limits.h>
 #include <unistd.h>
-
-#include "holdfast/nofault.h"
 
 #include "data.h"
 #include "node.h"
@@ -196,78 +194,6 @@ HF_TMPFS_API int hf_tmpfs_fallocate(struct hf_tmpfs_table *table, int fd, int mo
 				       (uint64_t)at + (uint64_t)size);
 	tmpfs_file_put(table, file);
 	return error;
-}
-
-/* ---- splice -------------------------------------------------------------------------------- */
-
-struct spliced {
-	struct tmpfs_block block;
-	struct hf_tmpfs_buffer buffer;
-	_Alignas(64) char data[HF_TMPFS_PAGE];
-};
-
-HF_TMPFS_API void hf_tmpfs_buffer_free(struct hf_tmpfs_buffer *buffer)
-{
-	tmpfs_object_delete(&TMPFS_OBJECT(buffer, struct spliced, buffer)->block);
-}
-
-/*
- * The sink keeps its pieces and may change them, so each piece is a separate page, even of a hole.
- */
-static ssize_t splice_pages(struct tmpfs_inode *inode, size_t size, uint64_t at,
-			    int (*sink)(void *data, struct hf_tmpfs_buffer *buffer), void *data)
-{
-	size_t done = 0;
-
-	while (done < size) {
-		struct spliced *piece =
-			tmpfs_object_new(inode->block.fs, TMPFS_KIND_BUFFER, sizeof(*piece));
-		size_t in = (at + done) % HF_TMPFS_PAGE;
-		bool fault = false;
-		int error;
-
-		if (!piece)
-			return done ? (ssize_t)done : -ENOMEM;
-		piece->buffer.fs = inode->block.fs;
-		piece->buffer.data = piece->data;
-		piece->buffer.size = tmpfs_read_pages(
-			inode, piece->data, (size_t)tmpfs_least(size - done, HF_TMPFS_PAGE - in),
-			at + done, &fault);
-		/* The memory is reused: don't leak its old contents. */
-		tmpfs_clear_own(piece->data + piece->buffer.size,
-				HF_TMPFS_PAGE - piece->buffer.size);
-		in = piece->buffer.size; /* the sink may free it */
-		error = in ? sink(data, &piece->buffer) : 0;
-		if (error || in == 0) {
-			tmpfs_object_delete(&piece->block);
-			return done ? (ssize_t)done : error;
-		}
-		done += in;
-	}
-	return (ssize_t)done;
-}
-
-HF_TMPFS_API ssize_t hf_tmpfs_splice(struct hf_tmpfs_table *table, int fd, size_t size, off_t at,
-				     int (*sink)(void *data, struct hf_tmpfs_buffer *buffer),
-				     void *data)
-{
-	struct tmpfs_file *file;
-	ssize_t done;
-
-	if (at < 0)
-		return -EINVAL;
-	file = tmpfs_file_get(table, fd);
-	if (!file)
-		return -EBADF;
-	if ((file->flags & O_ACCMODE) == O_WRONLY)
-		done = -EBADF;
-	else if (tmpfs_is_dir(file->inode))
-		done = -EISDIR;
-	else
-		done = splice_pages(file->inode, (size_t)tmpfs_least(size, TMPFS_RW_MAX),
-				    (uint64_t)at, sink, data);
-	tmpfs_file_put(table, file);
-	return done;
 }
 
 /* ---- attributes, node ---------------------------------------------------------------------- */

@@ -415,29 +415,6 @@ struct hf_tmpfs_dirent {
 HF_TMPFS_API int hf_tmpfs_readdir(struct hf_tmpfs_table *table, int fd, struct hf_tmpfs_dirent *to,
 				  int count);
 
-/*
- * A piece of a file, copied for a sink of hf_tmpfs_splice(), which owns it and may change it, even
- * where the file has a hole. The sink frees it by hf_tmpfs_buffer_free(), in any thread, before
- * hf_tmpfs_free().
- */
-struct hf_tmpfs_buffer {
-	struct hf_tmpfs *fs;
-	size_t size;
-	char *data; /* HF_TMPFS_PAGE bytes; the first `size` are the file's, the rest is 0 */
-};
-
-/**
- * hf_tmpfs_splice - pass a range of a file to a sink, for example a pipe, page by page
- * @sink: takes over the buffer and returns 0, or returns an error and leaves the buffer alone
- *
- * Errors:   as pread; the sink's error, if it took no buffer
- * Return:   number of bytes that the sink took
- */
-HF_TMPFS_API ssize_t hf_tmpfs_splice(struct hf_tmpfs_table *table, int fd, size_t size, off_t at,
-				     int (*sink)(void *data, struct hf_tmpfs_buffer *buffer),
-				     void *data);
-HF_TMPFS_API void hf_tmpfs_buffer_free(struct hf_tmpfs_buffer *buffer);
-
 /* ---- check --------------------------------------------------------------------------------- */
 
 /**

@@ -66,12 +66,6 @@ protected:
 		}
 	}
 
-	static int drop(void *, struct hf_tmpfs_buffer *buffer)
-	{
-		hf_tmpfs_buffer_free(buffer);
-		return 0;
-	}
-
 	/* Calls by node, in a directory of their own. */
 	void by_node()
 	{
@@ -97,8 +91,6 @@ protected:
 		write("0", std::string(10000, 'x'), 0);
 		write("0", "far", int64_t(1) << 40);
 		do_all("fallocate 0 allocate 100000 50000; fallocate 0 punch 5000 100000");
-		/* The sink may have got some pieces before the failure. */
-		must([&] { return hf_tmpfs_splice(on_.t, on_.fd("0"), 20000, 0, drop, nullptr); });
 		do_all("link /a/f /b/g; rename /b/g /b/h; rename /b /a/b; rename /a/b /s exchange");
 		do_all("truncate /s/h 5000; mknod /a/fifo fifo; rename /a/fifo /pipe whiteout");
 		do_all("setxattr /s/.. user.a 1; setxattr / user.a 22; open 1 /a rw,tmpfile");
@@ -137,7 +129,7 @@ TEST_F(TmpfsAllocation, EachOneFailsOnce)
 		failures_ = 0;
 		EXPECT_EQ(scenario(one.options()), right) << "allocation " << n;
 		EXPECT_EQ(one.bytes, 0) << "allocation " << n;
-		/* A short write or splice reports the failure by its count. */
+		/* A short write reports the failure by its count. */
 		EXPECT_LE(failures_, 1u) << "allocation " << n;
 		if (HasFailure())
 			break;
@@ -157,7 +149,6 @@ TEST_F(TmpfsAllocation, WithoutMemoryEveryCallReturnsENOMEM)
 		EXPECT_EQ(hf_tmpfs_check(on_.fs, nullptr, nullptr), 0) << what;
 	};
 	fails("table", [&] { return hf_tmpfs_table_new(&other, on_.fs, 0); });
-	fails("splice", [&] { return hf_tmpfs_splice(on_.t, on_.fd("0"), 1, 0, drop, nullptr); });
 	for (const char *step : { "mkdir /x", "symlink x /x", "link /f /x", "rename /f /x",
 				  "rename /f /a exchange", "mknod /x fifo", "rename /f /x whiteout",
 				  "setxattr /f user.a 1", "open 1 /a rw,tmpfile", "open 1 /x creat",

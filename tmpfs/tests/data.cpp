@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* data - read, write, seek, truncate, fallocate, splice: effects, and each errno. */
+/* data - read, write, seek, truncate, fallocate: effects, and each errno. */
 #include "fixture.h"
 
 #include <cstring>
-#include <set>
 
 namespace
 {
@@ -226,67 +225,6 @@ TEST_F(TmpfsData, Seek)
 		seek 0 max cur = EINVAL; seek 0 0 99 = EINVAL; seek 0 0 cur = 13
 		open 1 /; seek 1 0 end = EINVAL; seek 1 0 data = EINVAL; seek 1 0 hole = EINVAL
 	)");
-}
-
-/* ---- splice -------------------------------------------------------------------------------- */
-
-struct pipe_end {
-	std::vector<struct hf_tmpfs_buffer *> buffers;
-	size_t room;
-
-	static int take(void *data, struct hf_tmpfs_buffer *buffer)
-	{
-		auto *self = static_cast<pipe_end *>(data);
-
-		if (self->buffers.size() == self->room)
-			return -EAGAIN;
-		self->buffers.push_back(buffer);
-		return 0;
-	}
-	~pipe_end()
-	{
-		for (struct hf_tmpfs_buffer *buffer : buffers)
-			hf_tmpfs_buffer_free(buffer);
-	}
-};
-
-TEST_F(TmpfsData, ASinkNeverGetsTheSamePageTwice)
-{
-	std::set<char *> pages;
-	pipe_end sink{ {}, 100 };
-
-	run("pwrite 0 data 4p; ftruncate 0 8p");
-	ASSERT_EQ(hf_tmpfs_splice(t, fd, 100000, 10, pipe_end::take, &sink), 8 * 4096 - 10);
-	EXPECT_EQ(sink.buffers.size(), 8u);
-	for (struct hf_tmpfs_buffer *buffer : sink.buffers)
-		pages.insert(buffer->data);
-	EXPECT_EQ(pages.size(), 8u);
-	/* A sink may change its pages without changing other pieces, later reads or the file. */
-	memset(sink.buffers[0]->data, 'X', HF_TMPFS_PAGE);
-	memset(sink.buffers[4]->data, 'X', HF_TMPFS_PAGE);
-	for (size_t i : { 1u, 2u, 3u, 5u, 6u, 7u }) {
-		ASSERT_EQ(sink.buffers[i]->size, 4096u);
-		EXPECT_EQ(std::string(sink.buffers[i]->data, 4096), std::string(4096, '\0')) << i;
-	}
-	EXPECT_EQ(read(fd, 5, 4 * 4096), std::string("data\0", 5));
-	pipe_end again{ {}, 100 };
-	ASSERT_EQ(hf_tmpfs_splice(t, fd, 4096, 0, pipe_end::take, &again), 4096);
-	EXPECT_EQ(std::string(again.buffers[0]->data, 4096), std::string(4096, '\0'));
-}
-
-TEST_F(TmpfsData, ASinkThatIsFull)
-{
-	pipe_end small{ {}, 2 }, none{ {}, 0 };
-	int only_write = open("/f", O_WRONLY);
-
-	run("ftruncate 0 8p");
-	EXPECT_EQ(hf_tmpfs_splice(t, fd, 100000, 0, pipe_end::take, &small), 2 * 4096);
-	EXPECT_EQ(hf_tmpfs_splice(t, fd, 100000, 0, pipe_end::take, &none), -EAGAIN);
-	EXPECT_EQ(hf_tmpfs_splice(t, fd, 100000, 8 * 4096, pipe_end::take, &none), 0);
-	EXPECT_EQ(hf_tmpfs_splice(t, fd, 1, -1, pipe_end::take, &none), -EINVAL);
-	EXPECT_EQ(hf_tmpfs_splice(t, 99, 1, 0, pipe_end::take, &none), -EBADF);
-	EXPECT_EQ(hf_tmpfs_splice(t, only_write, 1, 0, pipe_end::take, &none), -EBADF);
-	EXPECT_EQ(hf_tmpfs_splice(t, open("/"), 1, 0, pipe_end::take, &none), -EISDIR);
 }
 
 } // namespace

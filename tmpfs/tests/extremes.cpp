@@ -117,19 +117,6 @@ TEST_F(TmpfsExtremes, Counts)
 	}
 	for (unsigned int limit : { 65537u, UINT_MAX - 63, UINT_MAX })
 		EXPECT_EQ(hf_tmpfs_table_new(&other, fs, limit), -EINVAL);
-	auto sink = [](void *, struct hf_tmpfs_buffer *piece_of) {
-		hf_tmpfs_buffer_free(piece_of);
-		return 0;
-	};
-	for (int64_t at : offsets) {
-		for (size_t size : sizes) {
-			size_t left = at > 10000 ? 0 : 10000 - static_cast<size_t>(at);
-
-			EXPECT_EQ(hf_tmpfs_splice(t, fd_, size, at, sink, nullptr),
-				  at < 0 ? -EINVAL : static_cast<ssize_t>(std::min(size, left)))
-				<< size << " bytes at " << at;
-		}
-	}
 	for (uint64_t size : { UINT64_MAX, UINT64_MAX - 1, uint64_t(1) << 63, uint64_t(1) }) {
 		struct hf_tmpfs_options options = {};
 

@@ -95,8 +95,6 @@ MUTANTS = [
      "__builtin_memcpy(to + done, page->data + in, count);\n			left = 0;", UNIT, "*BadBuffer*"),
     ("a hole's bad buffer is not guarded", "data.c", "return hf_clear_nofault(to, size);",
      "__builtin_memset(to, 0, size);\n	return 0;", UNIT, "*BadBuffer*"),
-    ("a sink gets the same page twice", "io.c", "piece->buffer.data = piece->data;",
-     "static char zero[HF_TMPFS_PAGE];\n		piece->buffer.data = zero;", UNIT, "*Sink*"),
     ("not the lowest descriptor", "table.c", "		table->lowest = fd / 64;", "		(void)0;", UNIT, "*Descriptors*"),
     ("readdir forgets a name", "table.c", "next = dentry->cookie;", "next = dentry->cookie + 1;", UNIT, "*Readdir*"),
     ("T8: chains are reused without a grace period", "dentry.c",
