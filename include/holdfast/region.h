@@ -105,6 +105,12 @@
 
 #if HF_ENV_HAS_REGION
 
+#if defined(__cplusplus)
+#include <exception>
+#include <memory>
+#include <type_traits>
+#endif
+
 /* All members are private. Must not be moved or copied between begin and end. */
 typedef struct hf_region {
 	hf_atomic64_t below; /* in its thread's list: struct hf_region *; 0 = none */
@@ -115,7 +121,7 @@ typedef struct hf_region {
 	int32_t fd;            /* -1 = not given */
 	uintptr_t base;
 	size_t len;
-	void *jump; /* a sigjmp_buf of hf_region_call(); NULL = pages are replaced */
+	void *jump; /* the frame of hf_region_call(); NULL = pages are replaced */
 	uint64_t offset;
 	int32_t prot, flags;
 	uint64_t of_process; /* 1 = serves the faults of all threads */
@@ -222,8 +228,12 @@ HF_MUST_CHECK size_t hf_region_end(hf_region_t *region, struct hf_region_fault *
  * For mappings that other threads read, which must not see zeros. At the first lost page the
  * function is left by siglongjmp(): it must hold no lock, own no memory and have no C++ destructor
  * to run, and what it was changing stays half changed. Not for libraries that keep state between
- * calls. Regions that the function has begun are ended. The thread's signal mask stays as it was at
- * the fault.
+ * calls. Regions that the function has begun are ended. The jump is made after the return from the
+ * signal, so that protection keys and an alternate signal stack stay as they were; the thread's
+ * signal mask is that at the fault, and the floating-point control bits are those before the call.
+ * (On processors without sites, the jump leaves the signal handler.)
+ * An exception, pthread_exit() or a cancellation may leave the function, too, and ends the region,
+ * if the library was compiled with -fexceptions, as CMakeLists.txt does: src/region/region.c.
  *
  * Context:  any thread; not in a signal handler
  * Ordering: none
@@ -303,6 +313,43 @@ public:
 		error_ = hf_region_begin_file(&raw_, base, len, prot, flags, fd, offset);
 	}
 };
+
+#if defined(__cpp_exceptions)
+/* What hf::region_call() throws. */
+class region_error : public std::exception {
+public:
+	region_error(int error_, const hf_region_fault &fault_) noexcept
+		: error(error_), fault(fault_)
+	{
+	}
+	const char *what() const noexcept override
+	{
+		return error == -HF_EFAULT ? "holdfast: a page of the mapping is lost"
+					   : "holdfast: the region can't begin";
+	}
+	const int error; /* of hf_region_call() */
+	const hf_region_fault fault;
+};
+
+/*
+ * As hf_region_call(), of any callable; throws a region_error at a lost page. The frames between
+ * are left by a jump, as there: their destructors do not run. What the callable throws passes
+ * through.
+ */
+template <class Callable>
+void region_call(const void *base, size_t len, Callable &&callable)
+{
+	typedef typename std::remove_reference<Callable>::type type;
+	hf_region_fault fault = { 0, 0, 0 };
+	int error = hf_region_call(
+		base, len, [](void *at) { (*static_cast<type *>(at))(); },
+		const_cast<void *>(static_cast<const volatile void *>(std::addressof(callable))),
+		&fault);
+
+	if (error)
+		throw region_error(error, fault);
+}
+#endif
 
 /* The same for the faults of all threads: hf_region_begin_process(). Any thread may end it. */
 class process_region : public region_guard {

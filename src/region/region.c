@@ -400,6 +400,38 @@ static void close_newer(hf_region_t *r, uint32_t parity)
 		hf_env_yield();
 }
 
+/* What a lost page leaves hf_region_call() by, and what a callee must keep. */
+struct call_frame {
+	sigjmp_buf where;
+	struct hf_arch_fp_control control;
+};
+
+#if HF_ARCH_HAS_SITES
+/* Where the return from the signal continues, on the thread's stack. */
+static __attribute__((noreturn)) void leave_call(struct call_frame *frame)
+{
+	siglongjmp(frame->where, 1);
+}
+
+/*
+ * The kernel restores what it has saved at the signal: the mask, vector registers, protection keys,
+ * an alternate stack with SS_AUTODISARM. A jump out of the handler would lose that.
+ */
+static void leave_region(struct call_frame *frame, void *context, sigjmp_buf **jump)
+{
+	ucontext_t *u = (ucontext_t *)context;
+
+	(void)jump;
+	HF_ARCH_CONTEXT_CALL(u, leave_call, frame);
+}
+#else
+static void leave_region(struct call_frame *frame, void *context, sigjmp_buf **jump)
+{
+	(void)context;
+	*jump = &frame->where;
+}
+#endif
+
 static bool handle_region(int signal, const siginfo_t *info, void *context, sigjmp_buf **jump)
 {
 	uintptr_t address = (uintptr_t)info->si_addr;
@@ -420,7 +452,7 @@ static bool handle_region(int signal, const siginfo_t *info, void *context, sigj
 									: r->base);
 		HF_DETAIL_PROBE3(region_fault, address, r, signal);
 		close_newer(r, parity);
-		*jump = (sigjmp_buf *)r->jump;
+		leave_region((struct call_frame *)r->jump, context, jump);
 		errno = error;
 		return true;
 	}
@@ -729,21 +761,34 @@ size_t hf_region_end(hf_region_t *region, struct hf_region_fault *fault)
 
 /* ---- a function --------------------------------------------------------------------------- */
 
+/* For an exception, a pthread_exit() or a cancellation that leaves the function: see -fexceptions. */
+static void end_of_call(hf_region_t *volatile *region)
+{
+	if (*region && hf_region_end(*region, NULL)) {}
+}
+
 int hf_region_call(const void *base, size_t len, void (*function)(void *), void *arg,
 		   struct hf_region_fault *fault)
 {
-	hf_region_t region;
-	sigjmp_buf where;
+	hf_region_t region, *volatile open __attribute__((cleanup(end_of_call))) = NULL;
+	struct call_frame frame;
+	size_t bad;
 	int error = prepare(&region, base, len);
 
 	if (error)
 		return error;
-	region.jump = &where;
-	if (sigsetjmp(where, 0) == 0) {
+	region.jump = &frame;
+	frame.control = hf_arch_fp_control();
+	open = &region;
+	if (sigsetjmp(frame.where, 0) == 0) {
 		open_own(&region);
 		function(arg);
+	} else {
+		hf_arch_fp_control_restore(frame.control);
 	}
-	return hf_region_end(&region, fault) < len ? -HF_EFAULT : 0;
+	open = NULL;
+	bad = hf_region_end(&region, fault);
+	return bad < len ? -HF_EFAULT : 0;
 }
 
 /* ---- start, fork -------------------------------------------------------------------------- */

@@ -252,6 +252,15 @@ UNIT = [
     ("a child keeps the regions of the parent's threads", "Region", REGION, REGION,
      "		hf_atomic64_store_relaxed(&all.shard[i].top, 0);\n",
      ""),
+    ("an exception leaves its region open", "Region", REGION, REGION,
+     "	if (*region && hf_region_end(*region, NULL)) {}",
+     "	(void)region;"),
+    ("the floating-point control bits are those at the fault", "Region", REGION, REGION,
+     "		hf_arch_fp_control_restore(frame.control);",
+     ""),
+    ("the jump leaves the signal handler", "Region", REGION, REGION,
+     "	HF_ARCH_CONTEXT_CALL(u, leave_call, frame);",
+     "	(void)u;\n	(void)leave_call;\n	*jump = &frame->where;"),
     ("a child keeps the process regions of others", "Region", REGION, REGION,
      "	drop_of_others();",
      "	(void)drop_of_others;"),
@@ -336,7 +345,7 @@ def compile_and_link(*command):
 def object_of(args, source, name):
     """Compile a file. Return the object file."""
     made = os.path.join(args.work_dir, name)
-    compile_and_link(args.cc, "-std=gnu11", "-O1", "-DHF_STATIC_LIBRARY", "-I",
+    compile_and_link(args.cc, "-std=gnu11", "-O1", "-DHF_STATIC_LIBRARY", "-fexceptions", "-I",
                      os.path.join(args.source_dir, "include"), "-c", source, "-o", made)
     return made
 

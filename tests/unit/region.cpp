@@ -9,7 +9,9 @@
 #include <map>
 #include <memory>
 #include <sstream>
+#include <stdexcept>
 
+#include <cfenv>
 #include <climits>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -1143,6 +1145,173 @@ TEST_IN_CHILD(Region, CallClosesWhatItsFunctionLeavesOpen, 0)
 	map.cut(0);
 	touch(other.at);
 	MUST(hf_region_end(&outer, nullptr) == 0);
+}
+
+/* The jump after the return from the signal keeps what a callee must keep. */
+TEST_F(Region, CallKeepsTheRoundingOfItsCaller)
+{
+	Map map(2);
+	int before = fegetround();
+
+	ASSERT_EQ(fesetround(FE_UPWARD), 0);
+	EXPECT_EQ(call(map, map.size,
+		       [&] {
+			       fesetround(FE_DOWNWARD);
+			       cut_and_touch(map, 0);
+		       }),
+		  -EFAULT);
+	int after = fegetround();
+
+	fesetround(before);
+	EXPECT_EQ(after, FE_UPWARD);
+}
+
+#if defined(__x86_64__)
+TEST_F(Region, CallKeepsTheStateOfTheProcessor)
+{
+	const unsigned int FLUSHES = 0x8040, DF = 0x400;
+	Map map(2);
+	unsigned int before = __builtin_ia32_stmxcsr(), after;
+	uint16_t x87 = 0x27f, x87_before, x87_after; // double precision
+	struct {
+		uint32_t control, status, tags, rest[4];
+	} unit;
+
+	__asm__ volatile("fnstcw %0" : "=m"(x87_before));
+	__builtin_ia32_ldmxcsr(before | FLUSHES);
+	__asm__ volatile("fldcw %0" : : "m"(x87));
+	int error = call(map, map.size, [&] {
+		map.cut(0);
+		__builtin_ia32_ldmxcsr(before);
+		__asm__ volatile("fninit\n\tfld1\n\tstd\n\tmovb (%0), %%al\n\tcld\n\tfstp %%st"
+				 :
+				 : "r"(map.at)
+				 : "rax", "cc", "memory");
+	});
+	after = __builtin_ia32_stmxcsr();
+	uint64_t flags = __builtin_ia32_readeflags_u64();
+	__asm__ volatile("cld\n\tfnstcw %0\n\tfnstenv %1" : "=m"(x87_after), "=m"(unit));
+	__builtin_ia32_ldmxcsr(before);
+	__asm__ volatile("fldcw %0" : : "m"(x87_before));
+	EXPECT_EQ(error, -EFAULT);
+	EXPECT_EQ(after & FLUSHES, FLUSHES);
+	EXPECT_EQ(x87_after, x87);
+	EXPECT_EQ(unit.tags & 0xffff, 0xffffu) << "the x87 stack is empty";
+	EXPECT_EQ(flags & DF, 0u);
+}
+#endif
+
+TEST_F(Region, CallKeepsTheProtectionKeys)
+{
+	Map map(2);
+	int key = pkey_alloc(0, PKEY_DISABLE_WRITE);
+
+	if (key < 0)
+		GTEST_SKIP() << "no protection keys: " << strerror(errno);
+	EXPECT_EQ(call(map, map.size, [&] { cut_and_touch(map, 0); }), -EFAULT);
+	EXPECT_EQ(pkey_get(key), PKEY_DISABLE_WRITE);
+	pkey_free(key);
+}
+
+TEST_IN_CHILD_UNLESS(Region, CallKeepsAnAlternateStackThatDisarmsItself, 0, unit::emulated,
+		     "the emulator does not know SS_AUTODISARM")
+{
+	const int autodisarm = static_cast<int>(1u << 31); /* not in all headers */
+	std::vector<char> memory(1 << 16);
+	stack_t stack, after;
+	Map map(2);
+
+	memset(&stack, 0, sizeof(stack));
+	stack.ss_sp = memory.data();
+	stack.ss_size = memory.size();
+	stack.ss_flags = autodisarm;
+	MUST(sigaltstack(&stack, nullptr) == 0);
+	MUST(call(map, map.size, [&] { cut_and_touch(map, 0); }) == -EFAULT);
+	MUST(sigaltstack(nullptr, &after) == 0);
+	MUST(after.ss_sp == stack.ss_sp && !(after.ss_flags & SS_DISABLE));
+}
+
+/* A handler of the program's own is left by its return. */
+TEST_IN_CHILD(Region, CallIsLeftAfterTheProgramsHandlerHasReturned, 0)
+{
+	static int returned;
+	struct sigaction action;
+	Map map(2);
+
+	memset(&action, 0, sizeof(action));
+	action.sa_flags = SA_SIGINFO;
+	action.sa_sigaction = [](int signal, siginfo_t *info, void *context) {
+		MUST(hf_nofault_handle(signal, info, context));
+		returned++;
+	};
+	MUST(hf_nofault_remove() == 0);
+	MUST(sigaction(SIGBUS, &action, nullptr) == 0);
+	MUST(call(map, map.size, [&] { cut_and_touch(map, 0); }) == -EFAULT);
+	MUST(returned == HF_ARCH_HAS_SITES);
+}
+
+TEST_F(Region, AnExceptionOfTheFunctionEndsTheRegion)
+{
+	Map map(4);
+
+	for (int i = 0; i < 2; i++) {
+		EXPECT_THROW((void)call(map, map.size, [] { throw std::runtime_error("parse"); }),
+			     std::runtime_error);
+		std::vector<char> other_frames(1 << 16, 'm');
+		ASSERT_EQ(map.begin(&r), 0);
+		EXPECT_EQ(hf_region_end(&r, nullptr), map.size);
+	}
+}
+
+TEST_F(Region, APthreadExitOfTheFunctionEndsTheRegion)
+{
+	Map map(4);
+	unit::reports report;
+	pthread_t thread;
+
+	ASSERT_EQ(pthread_create(
+			  &thread, nullptr,
+			  [](void *at) -> void * {
+				  auto exits = [](void *) { pthread_exit(nullptr); };
+				  const Map &m = *static_cast<Map *>(at);
+
+				  (void)!hf_region_call(m.at, m.size, exits, nullptr, nullptr);
+				  return nullptr;
+			  },
+			  &map),
+		  0);
+	pthread_join(thread, nullptr);
+	EXPECT_EQ(report.total(), 0u);
+}
+
+TEST_F(Region, RegionCallThrowsAtALostPage)
+{
+	Map map(4);
+	int calls = 0;
+
+	hf::region_call(map.at, map.size, [&] { calls++; });
+	EXPECT_EQ(calls, 1);
+	EXPECT_THROW(hf::region_call(map.at, map.size, [] { throw std::runtime_error("parse"); }),
+		     std::runtime_error);
+	try {
+		const auto reads = [&] { cut_and_touch(map, page); };
+
+		hf::region_call(map.at, map.size, reads);
+		ADD_FAILURE() << "nothing was thrown";
+	} catch (const hf::region_error &lost) {
+		EXPECT_EQ(lost.error, -EFAULT);
+		EXPECT_EQ(lost.fault.bad, page);
+		EXPECT_STREQ(lost.what(), "holdfast: a page of the mapping is lost");
+	}
+	try {
+		hf::region_call(map.at, 0, [&] { calls++; });
+		ADD_FAILURE() << "nothing was thrown";
+	} catch (const hf::region_error &refused) {
+		EXPECT_EQ(refused.error, -EINVAL);
+	}
+	EXPECT_EQ(calls, 1);
+	ASSERT_EQ(map.begin(&r), 0);
+	EXPECT_EQ(hf_region_end(&r, nullptr), map.size);
 }
 
 TEST_F(Region, CallReportsAPageThatAnotherRegionReplaced)

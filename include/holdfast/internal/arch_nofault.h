@@ -14,6 +14,12 @@
  *   HF_ARCH_HAS_PAIR         clear and copy have forms with pairs of registers: HF_ARCH_STORE_PAIR_OR
  *                            and more
  *
+ * with sites also
+ *
+ *   HF_ARCH_CONTEXT_PC       the program counter of a ucontext_t
+ *   HF_ARCH_CONTEXT_CALL     makes the return from the signal call a function, which does not
+ *                            return, with one argument, on the stack of the interrupted code
+ *
  * and may define what has a default below.
  */
 #include "compiler.h"
@@ -43,6 +49,20 @@
 /* The bits of an address that the processor may ignore, and that a fault's address lacks. */
 #ifndef HF_ARCH_TAG_BITS
 #define HF_ARCH_TAG_BITS 0
+#endif
+
+/* The floating-point control bits that a callee keeps. */
+#ifndef HF_ARCH_HAS_FP_CONTROL
+struct hf_arch_fp_control {
+	int none;
+};
+HF_INLINE struct hf_arch_fp_control hf_arch_fp_control(void)
+{
+	struct hf_arch_fp_control control = { 0 };
+
+	return control;
+}
+#define hf_arch_fp_control_restore(control) ((void)(control))
 #endif
 
 /* For signal handlers: unaligned accesses of compiled code don't fault. */

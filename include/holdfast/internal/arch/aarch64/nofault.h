@@ -30,6 +30,30 @@
 /* Address bits that loads and stores ignore ("top byte ignore"). */
 #define HF_ARCH_TAG_BITS ((uintptr_t)0xff << 56)
 
+#define HF_ARCH_CONTEXT_CALL(context, function, argument)                                          \
+	((context)->uc_mcontext.sp &= ~(unsigned long long)15,                                     \
+	 (context)->uc_mcontext.regs[0] = (uintptr_t)(argument),                                   \
+	 (context)->uc_mcontext.pc = (uintptr_t)(function))
+
+/* FPCR: rounding, flush to zero. */
+#define HF_ARCH_HAS_FP_CONTROL 1
+struct hf_arch_fp_control {
+	uint64_t fpcr;
+};
+
+HF_INLINE struct hf_arch_fp_control hf_arch_fp_control(void)
+{
+	struct hf_arch_fp_control control;
+
+	__asm__ volatile("mrs	%0, fpcr" : "=r"(control.fpcr));
+	return control;
+}
+
+HF_INLINE void hf_arch_fp_control_restore(struct hf_arch_fp_control control)
+{
+	__asm__ volatile("msr	fpcr, %0" : : "r"(control.fpcr) : "memory");
+}
+
 /*
  * Was the thread's last exception an access to this address? Then the instruction faults again when
  * the handler returns, unless the memory has come back.

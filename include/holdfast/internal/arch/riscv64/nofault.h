@@ -30,6 +30,32 @@
 /* The program counter in a ucontext_t, for the signal handler. */
 #define HF_ARCH_CONTEXT_PC(context) ((context)->uc_mcontext.__gregs[0])
 
+#define HF_ARCH_CONTEXT_CALL(context, function, argument)                                          \
+	((context)->uc_mcontext.__gregs[2] &= ~15ul,                                               \
+	 (context)->uc_mcontext.__gregs[10] = (unsigned long)(argument),                           \
+	 (context)->uc_mcontext.__gregs[0] = (unsigned long)(function))
+
+#if defined(__riscv_flen)
+/* The rounding mode. */
+#define HF_ARCH_HAS_FP_CONTROL 1
+struct hf_arch_fp_control {
+	unsigned long mode;
+};
+
+HF_INLINE struct hf_arch_fp_control hf_arch_fp_control(void)
+{
+	struct hf_arch_fp_control control;
+
+	__asm__ volatile("frrm	%0" : "=r"(control.mode));
+	return control;
+}
+
+HF_INLINE void hf_arch_fp_control_restore(struct hf_arch_fp_control control)
+{
+	__asm__ volatile("fsrm	%0" : : "r"(control.mode) : "memory");
+}
+#endif
+
 #define HF_DETAIL_LOAD_NOFAULT(bits, instruction)                                                  \
 	HF_INLINE int hf_arch_load##bits##_nofault(uint##bits##_t *value, const volatile void *p)  \
 	{                                                                                          \

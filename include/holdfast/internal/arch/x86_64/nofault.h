@@ -33,6 +33,40 @@
 #define HF_ARCH_CONTEXT_PC(context) ((context)->uc_mcontext.gregs[16])
 
 /*
+ * Below the red zone, and as the ABI wants it at a function's first instruction: the return address
+ * would be at a multiple of 16, less 8, and DF is 0.
+ */
+#define HF_ARCH_CONTEXT_CALL(context, function, argument)                                          \
+	((context)->uc_mcontext.gregs[15] =                                                        \
+		 (((context)->uc_mcontext.gregs[15] - 128) & ~(long long)15) - 8,                  \
+	 (context)->uc_mcontext.gregs[8] = (long long)(uintptr_t)(argument),                       \
+	 (context)->uc_mcontext.gregs[16] = (long long)(uintptr_t)(function),                      \
+	 (context)->uc_mcontext.gregs[17] &= ~(long long)0x400)
+
+/* The control bits of MXCSR and of the x87 unit, whose stack is empty at a call. */
+#define HF_ARCH_HAS_FP_CONTROL 1
+struct hf_arch_fp_control {
+	uint32_t mxcsr;
+	uint16_t x87;
+};
+
+HF_INLINE struct hf_arch_fp_control hf_arch_fp_control(void)
+{
+	struct hf_arch_fp_control control;
+
+	__asm__ volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(control.mxcsr), "=m"(control.x87));
+	return control;
+}
+
+HF_INLINE void hf_arch_fp_control_restore(struct hf_arch_fp_control control)
+{
+	__asm__ volatile("ldmxcsr %0\n\tfninit\n\tfldcw %1"
+			 :
+			 : "m"(control.mxcsr), "m"(control.x87)
+			 : "memory");
+}
+
+/*
  * Was the thread's last exception an access to this address? (The page fault is exception 14; CR2.)
  * Then the instruction faults again when the handler returns, unless the memory has come back.
  */
