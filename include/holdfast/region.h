@@ -105,12 +105,6 @@
 
 #if HF_ENV_HAS_REGION
 
-#if defined(__cplusplus)
-#include <exception>
-#include <memory>
-#include <type_traits>
-#endif
-
 /* All members are private. Must not be moved or copied between begin and end. */
 typedef struct hf_region {
 	hf_atomic64_t below; /* in its thread's list: struct hf_region *; 0 = none */
@@ -315,14 +309,14 @@ public:
 };
 
 #if defined(__cpp_exceptions)
-/* What hf::region_call() throws. */
-class region_error : public std::exception {
+/* What hf::region_call() throws. (Not a std::exception, whose header this one does not include.) */
+class region_error {
 public:
 	region_error(int error_, const hf_region_fault &fault_) noexcept
 		: error(error_), fault(fault_)
 	{
 	}
-	const char *what() const noexcept override
+	const char *what() const noexcept
 	{
 		return error == -HF_EFAULT ? "holdfast: a page of the mapping is lost"
 					   : "holdfast: the region can't begin";
@@ -339,11 +333,12 @@ public:
 template <class Callable>
 void region_call(const void *base, size_t len, Callable &&callable)
 {
-	typedef typename std::remove_reference<Callable>::type type;
+	struct called {
+		Callable &callable;
+	} called = { callable };
 	hf_region_fault fault = { 0, 0, 0 };
 	int error = hf_region_call(
-		base, len, [](void *at) { (*static_cast<type *>(at))(); },
-		const_cast<void *>(static_cast<const volatile void *>(std::addressof(callable))),
+		base, len, [](void *at) { static_cast<struct called *>(at)->callable(); }, &called,
 		&fault);
 
 	if (error)

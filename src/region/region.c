@@ -778,7 +778,7 @@ int hf_region_call(const void *base, size_t len, void (*function)(void *), void 
 	if (error)
 		return error;
 	region.jump = &frame;
-	frame.control = hf_arch_fp_control();
+	frame.control = hf_arch_fp_control_save();
 	open = &region;
 	if (sigsetjmp(frame.where, 0) == 0) {
 		open_own(&region);

@@ -56,7 +56,7 @@
 struct hf_arch_fp_control {
 	int none;
 };
-HF_INLINE struct hf_arch_fp_control hf_arch_fp_control(void)
+HF_INLINE struct hf_arch_fp_control hf_arch_fp_control_save(void)
 {
 	struct hf_arch_fp_control control = { 0 };
 

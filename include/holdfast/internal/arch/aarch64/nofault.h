@@ -41,7 +41,7 @@ struct hf_arch_fp_control {
 	uint64_t fpcr;
 };
 
-HF_INLINE struct hf_arch_fp_control hf_arch_fp_control(void)
+HF_INLINE struct hf_arch_fp_control hf_arch_fp_control_save(void)
 {
 	struct hf_arch_fp_control control;
 

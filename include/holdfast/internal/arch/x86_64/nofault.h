@@ -50,7 +50,7 @@ struct hf_arch_fp_control {
 	uint16_t x87;
 };
 
-HF_INLINE struct hf_arch_fp_control hf_arch_fp_control(void)
+HF_INLINE struct hf_arch_fp_control hf_arch_fp_control_save(void)
 {
 	struct hf_arch_fp_control control;
 
