@@ -41,7 +41,8 @@ test | test-all)
 		python3-venv binutils clang-format libgtest-dev relacy-dev
 		liburcu-dev libfuse3-dev fuse3 git sqlite3 fio nlohmann-json3-dev zlib1g-dev
 	)
-	optional+=("${peers[@]}" "${simulate[@]}" libssl-dev)
+	# Here is all that the build of the stage release looks for: test-all's other tests use the same build.
+	optional+=("${peers[@]}" "${simulate[@]}" libssl-dev systemtap-sdt-dev)
 	;;&
 test-all)
 	# Each version of clang has its sanitizers in a separate package.
@@ -54,7 +55,7 @@ test-all)
 	)
 	optional+=(
 		"${kernel[@]}" "${docs[@]}" "${manual[@]}" "${packages[@]}" "${rust[@]}" "${compilers[@]}"
-		musl-tools meson gdb systemtap-sdt-dev bpftrace valgrind
+		musl-tools meson gdb bpftrace valgrind
 	)
 	;;
 test) ;;
