@@ -178,13 +178,13 @@ HF_DETAIL_FETCH_NOFAULT(fetch_add, 64, "x", "add	%x[stored], %x[read], %x[value]
 #define HF_ARCH_LOAD_OR(instruction, value, p, label)                                              \
 	__asm__ volatile goto("1:	" instruction "\n" HF_SITE("1b", "%l[" #label "]")         \
 			      : "=r"(value)                                                        \
-			      : "Q"(*(p))                                                          \
+			      : "m"(*(p))                                                          \
 			      : "memory"                                                           \
 			      : label)
 #define HF_ARCH_STORE_OR(instruction, p, value, label)                                             \
 	__asm__ volatile goto("1:	" instruction "\n" HF_SITE("1b", "%l[" #label "]")         \
 			      :                                                                    \
-			      : "Q"(*(p)), "rZ"(value)                                             \
+			      : "m"(*(p)), "rZ"(value)                                             \
 			      : "memory"                                                           \
 			      : label)
 
