@@ -112,17 +112,25 @@ std::vector<Cell> lockref_cells(const Settings &settings)
 
 std::vector<Aim> lockref_aims(const std::vector<Row> &rows)
 {
+	const Row *alone = find(rows, "waitfree", "get+put", 1);
 	const Row *waitfree = find(rows, "waitfree", "get+put", 2);
-	const Row *bounded = find(rows, "bounded-100", "get+put", 2);
 	const Row *one = find(rows, "default", "get+put", 1);
 	const Row *two = find(rows, "default", "get+put", 2);
 
+	/*
+	 * While threads do nothing else, the default's swaps succeed in bursts on one processor, which
+	 * is fast and unfair; each add of waitfree may move the line (docs/design/0016). So the one has
+	 * aims for its speed, the other for what it promises: no retries, and progress of each thread.
+	 */
 	return { at_most(1.25, threads_name(2), "time of the default, of one thread's",
 			 times(two, one)),
-		 at_least(0.8, threads_name(2), "fairness of the default",
-			  two ? two->fairness() : NAN),
-		 at_least(1.3, threads_name(2), "speed of waitfree, of bounded-100's",
-			  times(bounded, waitfree)) };
+		 figure(threads_name(2), "fairness of the default", two ? two->fairness() : NAN),
+		 at_most(1.02, threads_name(1), "time of waitfree, of the default's",
+			 times(alone, one)),
+		 at_least(0.8, threads_name(2), "fairness of waitfree",
+			  waitfree ? waitfree->fairness() : NAN),
+		 figure(threads_name(2), "speed of waitfree, of the default's",
+			times(two, waitfree)) };
 }
 
 } // namespace lab
