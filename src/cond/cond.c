@@ -78,30 +78,38 @@ static void unlock_to_wait(hf_atomic32_t *mutex, bool parks)
 		hf_detail_unpark_and_leave(mutex);
 }
 
-static bool cond_wait_queued(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t deadline)
+/*
+ * The profile has the wait for the mutex apart, as one of the mutex: it is contention. Of a thread
+ * that was moved to the mutex's queue, that wait begins with the move.
+ */
+__attribute__((__noinline__)) bool hf_detail_cond_wait(hf_atomic32_t *cond, hf_atomic32_t *mutex,
+						       uint64_t deadline)
 {
 	static const struct hf_detail_wait_calls spins = { hf_detail_mutex_try_lock, unlock_to_wait,
 							   spin_while };
 	static const struct hf_detail_wait_calls parks = { hf_detail_mutex_try_lock, unlock_to_wait,
 							   NULL };
+	uint64_t start = hf_detail_profile_begin(), moved = 0;
 	enum hf_detail_park result;
 
 	if (HF_UNLIKELY(!hf_detail_parking_table()))
 		return wait_unqueued(cond, mutex, deadline);
-	result = hf_detail_park_to_wait(cond, mutex, should_spin() ? &spins : &parks, deadline);
-	if (result != HF_DETAIL_PARK_LOCKED && !hf_detail_mutex_try_lock(mutex))
-		(void)hf_detail_mutex_lock_contended(mutex, HF_ENV_FOREVER);
-	return result != HF_DETAIL_PARK_TIMED_OUT;
-}
-
-__attribute__((__noinline__)) bool hf_detail_cond_wait(hf_atomic32_t *cond, hf_atomic32_t *mutex,
-						       uint64_t deadline)
-{
-	uint64_t start = hf_detail_profile_begin();
-	bool signalled = cond_wait_queued(cond, mutex, deadline);
-
+	result = hf_detail_park_to_wait(cond, mutex, should_spin() ? &spins : &parks, deadline,
+					&moved);
+	if (result == HF_DETAIL_PARK_LOCKED) {
+		if (moved)
+			start += hf_detail_profile_begin() - moved;
+		hf_detail_profile_end(start, HF_DETAIL_PROFILE_COND, cond, HF_DETAIL_CALL_SITE);
+		hf_detail_profile_end(moved, HF_DETAIL_PROFILE_MUTEX, mutex, HF_DETAIL_CALL_SITE);
+		return true;
+	}
 	hf_detail_profile_end(start, HF_DETAIL_PROFILE_COND, cond, HF_DETAIL_CALL_SITE);
-	return signalled;
+	if (!hf_detail_mutex_try_lock(mutex)) {
+		start = hf_detail_profile_begin();
+		(void)hf_detail_mutex_lock_contended(mutex, HF_ENV_FOREVER);
+		hf_detail_profile_end(start, HF_DETAIL_PROFILE_MUTEX, mutex, HF_DETAIL_CALL_SITE);
+	}
+	return result != HF_DETAIL_PARK_TIMED_OUT;
 }
 
 void hf_detail_cond_wake(hf_atomic32_t *cond, bool all)

@@ -605,8 +605,9 @@ static bool leave_queue(hf_atomic32_t *at, struct hf_detail_waiter *waiter)
 
 enum hf_detail_park hf_detail_park_to_wait(hf_atomic32_t *at, hf_atomic32_t *lock,
 					   const struct hf_detail_wait_calls *calls,
-					   uint64_t deadline)
+					   uint64_t deadline, uint64_t *moved)
 {
+	enum hf_detail_park result;
 	struct hf_detail_waiter waiter;
 	struct hf_detail_bucket *bucket;
 	uint64_t signals;
@@ -637,7 +638,9 @@ enum hf_detail_park hf_detail_park_to_wait(hf_atomic32_t *at, hf_atomic32_t *loc
 	}
 	if (waiter_is_released(&waiter))
 		return HF_DETAIL_PARK_RELEASED;
-	return wait_to_lock(&waiter, calls->try_lock, HF_ENV_FOREVER);
+	result = wait_to_lock(&waiter, calls->try_lock, HF_ENV_FOREVER);
+	*moved = waiter.moved;
+	return result;
 }
 
 /*
@@ -652,6 +655,7 @@ static void move_to_lock(struct hf_detail_waiter *waiter, uint32_t processor)
 	struct hf_detail_bucket *bucket = bucket_lock_blocked(lock);
 	bool is_near = waiter->processor == processor;
 
+	waiter->moved = hf_detail_profile_begin();
 	if (enqueue(bucket, waiter, HF_DETAIL_WAITER_PARKED) &&
 	    !(is_near && hf_env_barrier_all() && hf_atomic32_load_relaxed(lock)))
 		woken = mark_first_waking(bucket, lock);

@@ -38,6 +38,7 @@ struct hf_detail_waiter {
 	struct hf_detail_waiter *next, *prev;
 	uint64_t born;      /* `born` of the bucket in which it was queued: Q7 */
 	uint32_t processor; /* where its thread ran before it queued */
+	uint64_t moved;     /* when it was moved to its lock's queue; only for the profile */
 	/* Another thread has taken it out of a queue; set under the lock of that bucket. */
 	HF_DETAIL_PARKING_BOOL dequeued;
 };
@@ -108,11 +109,12 @@ void hf_detail_unpark_and_leave(hf_atomic32_t *lock);
 
 /*
  * Queues this thread at @at, a number of waiters, and waits until it is unparked; then it has been
- * RELEASED, or has waited for the lock, too, and is LOCKED. Without `spin` it parks at once.
+ * RELEASED, or has waited for the lock, too, and is LOCKED. Without `spin` it parks at once. For the
+ * profile, *@moved is the time since when it has waited for the lock.
  */
 enum hf_detail_park hf_detail_park_to_wait(hf_atomic32_t *at, hf_atomic32_t *lock,
 					   const struct hf_detail_wait_calls *calls,
-					   uint64_t deadline);
+					   uint64_t deadline, uint64_t *moved);
 
 /* Unparks the first thread that waits at @at, or all: releases it, or moves it to its lock's queue. */
 void hf_detail_unpark_one(hf_atomic32_t *at);
