@@ -50,6 +50,8 @@
 static struct hf_tmpfs *fs;
 static struct hf_tmpfs_node *root;
 static bool noatime, nodiratime;
+static bool no_open;                    /* the kernel opens files without a request */
+static struct hf_tmpfs_table *unopened; /* for requests on such files */
 static int64_t score = FRONT_NO_SCORE;
 
 static struct hf_tmpfs_node *node_of(fuse_ino_t number)
@@ -374,6 +376,10 @@ static void do_create(fuse_req_t request, fuse_ino_t dir, const char *name, mode
 		reply(request, error);
 		return;
 	}
+	if (no_open) { /* then the kernel does not release it, either */
+		(void)front_close(info->fh);
+		info->fh = FRONT_NO_HANDLE;
+	}
 	info->keep_cache = 1;
 	entry = entry_of(node);
 	if (fuse_reply_create(request, &entry, info)) {
@@ -408,10 +414,18 @@ static bool access_time_due(struct hf_tmpfs_node *node)
 	       now.tv_sec - st.st_atim.tv_sec >= 24 * 60 * 60;
 }
 
+/*
+ * If reads need not update access times and open files are not limited, ENOSYS makes the kernel
+ * open and close files without a request.
+ */
 static void do_open(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *info)
 {
 	const int flags = info->flags & (O_ACCMODE | O_NOATIME);
 
+	if (no_open) {
+		reply(request, -ENOSYS);
+		return;
+	}
 	info->keep_cache = !(reads(flags) && access_time_due(node_of(number)));
 	reply_open(request, node_of(number), flags, info);
 }
@@ -429,17 +443,34 @@ void front_stat(uint64_t number, struct stat *to, struct timespec *birth)
 	*birth = hf_tmpfs_birth(node_of(number));
 }
 
+/* The file of a request; one that was opened without a request is open for this one only. */
+static struct front_file begin_use(fuse_ino_t number, const struct fuse_file_info *info)
+{
+	struct front_file file = { .table = unopened };
+
+	if (info->fh != FRONT_NO_HANDLE)
+		return front_file(info->fh);
+	file.fd = hf_tmpfs_open(unopened, node_of(number), NULL, O_RDWR | O_NOATIME, 0, NULL);
+	return file;
+}
+
+static void end_use(struct front_file file)
+{
+	if (file.table == unopened && file.fd >= 0)
+		(void)hf_tmpfs_close(file.table, file.fd);
+}
+
 static void do_read(fuse_req_t request, fuse_ino_t number, size_t size, off_t at,
 		    struct fuse_file_info *info)
 {
-	const struct front_file file = front_file(info->fh);
+	const struct front_file file = begin_use(number, info);
 	char *data = front_buffer();
 	ssize_t got;
 
-	(void)number;
 	if (size > FRONT_MAX_WRITE)
 		size = FRONT_MAX_WRITE;
-	got = hf_tmpfs_pread(file.table, file.fd, data, size, at);
+	got = file.fd < 0 ? file.fd : hf_tmpfs_pread(file.table, file.fd, data, size, at);
+	end_use(file);
 	if (got < 0)
 		reply(request, (int)got);
 	else
@@ -449,12 +480,11 @@ static void do_read(fuse_req_t request, fuse_ino_t number, size_t size, off_t at
 static void do_write(fuse_req_t request, fuse_ino_t number, const char *from, size_t size, off_t at,
 		     struct fuse_file_info *info)
 {
-	const struct front_file file = front_file(info->fh);
+	const struct front_file file = begin_use(number, info);
 	ssize_t done;
 
-	(void)number;
 	act_for(request, front_clears());
-	done = hf_tmpfs_pwrite(file.table, file.fd, from, size, at);
+	done = file.fd < 0 ? file.fd : hf_tmpfs_pwrite(file.table, file.fd, from, size, at);
 	/*
 	 * When the kernel writes back a mapping's pages it takes a short count for success, so
 	 * write the rest, and return the error if that fails.
@@ -465,6 +495,7 @@ static void do_write(fuse_req_t request, fuse_ino_t number, const char *from, si
 
 		done = more < 0 ? more : done + more;
 	}
+	end_use(file);
 	if (done < 0)
 		reply(request, (int)done);
 	else
@@ -483,19 +514,22 @@ static void do_fsync(fuse_req_t request, fuse_ino_t number, int only_data,
 static void do_fallocate(fuse_req_t request, fuse_ino_t number, int mode, off_t at, off_t size,
 			 struct fuse_file_info *info)
 {
-	const struct front_file file = front_file(info->fh);
-	(void)number;
+	const struct front_file file = begin_use(number, info);
+	int error;
+
 	act_for(request, front_clears());
-	reply(request, hf_tmpfs_fallocate(file.table, file.fd, mode, at, size));
+	error = file.fd < 0 ? file.fd : hf_tmpfs_fallocate(file.table, file.fd, mode, at, size);
+	end_use(file);
+	reply(request, error);
 }
 
 static void do_lseek(fuse_req_t request, fuse_ino_t number, off_t at, int whence,
 		     struct fuse_file_info *info)
 {
-	const struct front_file file = front_file(info->fh);
-	off_t found = hf_tmpfs_lseek(file.table, file.fd, at, whence);
+	const struct front_file file = begin_use(number, info);
+	off_t found = file.fd < 0 ? file.fd : hf_tmpfs_lseek(file.table, file.fd, at, whence);
 
-	(void)number;
+	end_use(file);
 	if (found < 0)
 		reply(request, (int)found);
 	else
@@ -589,9 +623,12 @@ static void do_ioctl(fuse_req_t request, fuse_ino_t number, unsigned int command
 	}
 	if (number == FUSE_ROOT_ID && command == FRONT_SET_LIMITS && in_size == sizeof(limits)) {
 		memcpy(&limits, in, sizeof(limits));
-		error = user == 0 || user == geteuid()
-				? hf_tmpfs_resize(fs, limits.size, limits.inodes)
-				: -EPERM;
+		if (user != 0 && user != geteuid())
+			error = -EPERM;
+		else if (no_open && limits.max_open)
+			error = -EOPNOTSUPP; /* it is not asked when a file is opened */
+		else
+			error = hf_tmpfs_resize(fs, limits.size, limits.inodes);
 		if (!error)
 			front_files_set_limit(limits.max_open);
 	}
@@ -616,6 +653,7 @@ static void do_init(void *data, struct fuse_conn_info *connection)
 	connection->want &= ~(unsigned int)(FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_HANDLE_KILLPRIV |
 					    FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_ASYNC_DIO);
 	connection->want |= connection->capable & FUSE_CAP_EXPLICIT_INVAL_DATA;
+	no_open &= (connection->capable & FUSE_CAP_NO_OPEN_SUPPORT) != 0;
 	if (connection->max_write > FRONT_MAX_WRITE)
 		connection->max_write = FRONT_MAX_WRITE;
 	front_ready();
@@ -683,7 +721,10 @@ int front_begin(const struct front_options *options)
 	nodiratime = options->flags & MS_NODIRATIME;
 	if (options->oom_score_adj)
 		score = strtoll(options->oom_score_adj, NULL, 10);
+	no_open = noatime && options->limits.max_open == 0;
 	error = front_files_begin(fs, options->limits.max_open);
+	if (!error && no_open)
+		error = hf_tmpfs_table_new(&unopened, fs, FRONT_WORKERS_MAX);
 	if (error) {
 		front_files_end();
 		(void)hf_tmpfs_free(fs);
@@ -705,6 +746,8 @@ int front_end(void)
 	for (int kind = 0; kind < HF_REPORT_KINDS; kind++)
 		faults |= hf_report_count((enum hf_report_kind)kind) != 0;
 	front_files_end();
+	if (unopened)
+		hf_tmpfs_table_free(unopened);
 	hf_tmpfs_nodes_put(fs); /* those that the kernel has not forgotten */
 	if (hf_tmpfs_free(fs)) {
 		fprintf(stderr, "hf-tmpfs-fuse: objects leaked\n");

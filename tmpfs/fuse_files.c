@@ -136,7 +136,7 @@ int front_open(uid_t user, struct hf_tmpfs_node *dir, const char *path, int flag
 	fd = hf_tmpfs_open(tables[number].table, dir, path, flags, mode, node);
 	if (fd >= 0) {
 		tables[number].users[fd] = user;
-		*handle = (uint64_t)number * HF_TMPFS_DESCRIPTORS_MAX + (unsigned int)fd;
+		*handle = (uint64_t)number * HF_TMPFS_DESCRIPTORS_MAX + (unsigned int)fd + 1;
 		return 0;
 	}
 	hf_mutex_lock(&lock);
@@ -148,17 +148,24 @@ int front_open(uid_t user, struct hf_tmpfs_node *dir, const char *path, int flag
 
 struct front_file front_file(uint64_t handle)
 {
+	handle--;
 	return (struct front_file){ tables[handle / HF_TMPFS_DESCRIPTORS_MAX].table,
 				    (int)(handle % HF_TMPFS_DESCRIPTORS_MAX) };
 }
 
 int front_close(uint64_t handle)
 {
-	const unsigned int number = (unsigned int)(handle / HF_TMPFS_DESCRIPTORS_MAX);
-	const struct front_file file = front_file(handle);
-	const uid_t user = tables[number].users[file.fd]; /* before the descriptor is reused */
-	int result = hf_tmpfs_close(file.table, file.fd);
+	struct front_file file;
+	unsigned int number;
+	uid_t user;
+	int result;
 
+	if (handle == FRONT_NO_HANDLE)
+		return 0;
+	file = front_file(handle);
+	number = (unsigned int)((handle - 1) / HF_TMPFS_DESCRIPTORS_MAX);
+	user = tables[number].users[file.fd]; /* before the descriptor is reused */
+	result = hf_tmpfs_close(file.table, file.fd);
 	hf_mutex_lock(&lock);
 	unreserve(number);
 	uncount(user);

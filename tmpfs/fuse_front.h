@@ -85,6 +85,9 @@ struct front_file {
 	int fd;
 };
 
+/* The handle of a file that the kernel opened without a request: FUSE_CAP_NO_OPEN_SUPPORT. */
+#define FRONT_NO_HANDLE 0
+
 int front_files_begin(struct hf_tmpfs *fs, uint64_t max_open);
 uint64_t front_files_limit(void);
 void front_files_set_limit(uint64_t max_open);

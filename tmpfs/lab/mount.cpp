@@ -36,6 +36,8 @@ namespace
 {
 
 const char *const OURS = "hf-tmpfs-fuse";
+/* Files are opened without a request. */
+const char *const NO_OPEN = "hf-tmpfs-fuse -o noatime,max_open=0";
 const char *const KERNEL = "kernel tmpfs";
 const char *const PEER = "passthrough_ll on tmpfs";
 constexpr int NAMES = 100;         /* in the directory that is listed */
@@ -175,15 +177,20 @@ class Where {
 public:
 	explicit Where(const std::string &variant)
 	{
-		if (variant != OURS)
+		const bool ours = variant == OURS || variant == NO_OPEN;
+
+		if (!ours)
 			under = temporary("/dev/shm/hf-lab-XXXXXX");
 		if (variant == KERNEL) {
 			path = under;
 			return;
 		}
 		path = temporary("/tmp/hf-lab-XXXXXX");
-		if (variant == OURS)
-			server = start({ HF_LAB_SERVER, path, "-f", "-o", "size=0,nr_inodes=0" });
+		if (ours)
+			server = start({ HF_LAB_SERVER, path, "-f", "-o",
+					 variant == OURS
+						 ? "size=0,nr_inodes=0"
+						 : "size=0,nr_inodes=0,noatime,max_open=0" });
 		else
 			server = start({ HF_LAB_PASSTHROUGH, path, "-f", "-o",
 					 "cache=always,source=" + under });
@@ -434,7 +441,7 @@ std::vector<Cell> mount_cells(const Settings &settings)
 		std::fprintf(stderr, "mount: skipped: nothing can be mounted here\n");
 		return cells;
 	}
-	variants.push_back(OURS);
+	variants = { OURS, NO_OPEN };
 	if (have_kernel_tmpfs()) {
 		variants.push_back(KERNEL);
 		if (HF_LAB_HAVE_PASSTHROUGH)
@@ -447,7 +454,9 @@ std::vector<Cell> mount_cells(const Settings &settings)
 				Cell cell;
 
 				cell.rows.push_back({ "mount", variant,
-						      variant == OURS ? "default" : "peer",
+						      variant == OURS      ? "default"
+						      : variant == NO_OPEN ? "ours"
+									   : "peer",
 						      one.name, threads });
 				cell.window_ms = 20;
 				cell.setup_ms = 30;
@@ -462,7 +471,7 @@ std::vector<Cell> mount_cells(const Settings &settings)
 	for (const std::string &variant : variants) {
 		Cell cell;
 
-		if (variant == PEER || settings.window_ms)
+		if (variant == PEER || variant == NO_OPEN || settings.window_ms)
 			continue;
 		if (!have_memory(variant)) {
 			std::fprintf(stderr, "mount: no memory for a file of 2 GiB: %s\n",
@@ -486,7 +495,8 @@ std::vector<Cell> mount_cells(const Settings &settings)
 		const int names = settings.names ? settings.names : NAMES_MADE;
 		Cell cell;
 
-		if (variant == PEER || (settings.window_ms && !settings.names))
+		if (variant == PEER || variant == NO_OPEN ||
+		    (settings.window_ms && !settings.names))
 			continue;
 		cell.rows = { Row("mount", variant, variant == OURS ? "default" : "peer",
 				  "create, " + names_name(names)) };

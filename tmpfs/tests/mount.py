@@ -249,9 +249,14 @@ def nameless(args):
         wait_until(lambda: free(top) == (10, 3))
 
 
-def links(args):
+def links_without_open(args):
+    """The same where files are opened without a request."""
+    links(args, ",noatime,max_open=0")
+
+
+def links(args, options=""):
     """A change made by one name of a file is seen by the other at once."""
-    with Mount(args.server, "-o", "nr_inodes=9") as top:
+    with Mount(args.server, "-o", "nr_inodes=9" + options) as top:
         a, b = os.path.join(top, "a"), os.path.join(top, "d", "b")
         os.mkdir(os.path.dirname(b))
         one = os.open(a, os.O_RDWR | os.O_CREAT, 0o644)
@@ -402,14 +407,21 @@ OPENED = []
 def requests(args):
     """How many requests each call waits for: each costs a switch to the server and back. Release and forget come after
     the call and are not counted."""
-    mounted = Mount(args.server, "-d")
+    count_requests(args, REQUESTS)
+    # Without access times and limits, files are opened without a request.
+    count_requests(args, [(what, most - (what == "open, close"), call) for what, most, call in REQUESTS],
+                   "-o", "noatime,max_open=0")
+
+
+def count_requests(args, wanted, *options):
+    mounted = Mount(args.server, "-d", *options)
     asked = lambda: len(re.findall("opcode: (?!FORGET|BATCH_FORGET|RELEASE)", mounted.said()))
     with mounted as top:
         os.makedirs(top + "/a/b/c")
         for name in ("/a/f", "/a/b/c/f"):
             open(top + name, "w").close()
         OPENED[:] = [os.open(top + "/a/f", os.O_RDWR)]
-        for what, most, call in REQUESTS:
+        for what, most, call in wanted:
             before = asked()
             for i in range(40):
                 call(top, i)
@@ -1007,19 +1019,20 @@ def daemon(args):
 
 def random_operations(args):
     """Runs compare.cpp on a mount: random calls, and calls with extreme offsets and lengths."""
-    with Mount(args.server, "-o", "size=256k,nr_inodes=24") as top:
-        for words in (("--sequences", "3", "--operations", "1000"), ("--extremes", "yes")):
-            done = subprocess.run([args.compare, "--left", top, *words], stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, text=True, timeout=300, check=False)
-            if done.returncode == 77:
-                raise Skip(done.stdout.strip())
-            assert done.returncode == 0, done.stdout
+    for options in ("size=256k,nr_inodes=24", "size=256k,nr_inodes=24,noatime,max_open=0"):
+        with Mount(args.server, "-o", options) as top:
+            for words in (("--sequences", "3", "--operations", "1000"), ("--extremes", "yes")):
+                done = subprocess.run([args.compare, "--left", top, *words], stdout=subprocess.PIPE,
+                                      stderr=subprocess.STDOUT, text=True, timeout=300, check=False)
+                if done.returncode == 77:
+                    raise Skip(done.stdout.strip())
+                assert done.returncode == 0, (options, done.stdout)
 
 
 CASES = [(case.__name__, case) for case in (
     arguments, fstab_options, mountpoints, sizes, other_sizes, by_the_system, open_files, requests, listings, memory,
-    short_of_memory, unmounted_without_memory, every_allocation, nameless, links, mappings, direct, unchecked, terminated,
-    daemon, files, random_operations)]
+    short_of_memory, unmounted_without_memory, every_allocation, nameless, links, links_without_open, mappings,
+    direct, unchecked, terminated, daemon, files, random_operations)]
 CASES += [(name, program(words, wanted, commands)) for name, words, wanted, commands in PROGRAMS]
 
 
