@@ -107,6 +107,7 @@ uint64_t hf_run_queued(const void *waiter, uint64_t deadline)
 
 	if (!record)
 		return deadline;
+	HF_RUN_PAUSE();
 	hf_mutex_lock(&record->lock);
 	record->waiter = waiter;
 	record->cond = waits_at;

@@ -67,6 +67,7 @@ static HF_RUN_COLD bool wait_foreign(struct hf_run_cond *c, pthread_mutex_t *mut
 	hf_mutex_lock(lock);
 	hf_atomic32_store_relaxed(&c->foreign, 1);
 	*error = pthread_mutex_unlock(mutex);
+	HF_RUN_PAUSE();
 	if (!*error)
 		signalled = hf_detail_cond_wait(&c->waiters, &lock->word, deadline);
 	hf_mutex_unlock(lock);

@@ -562,11 +562,48 @@ static void versions(void)
 }
 #endif
 
+/* A wait with a recursive mutex that is held twice releases one of the two, as in glibc. */
+static void *take_once(void *unused)
+{
+	CHECK(pthread_mutex_trylock(&cm) == EBUSY);
+	return unused;
+}
+
+static void nested_wait(void)
+{
+	struct timespec end = in_ms(CLOCK_REALTIME, 1);
+
+	make(&cm, RECURSIVE);
+	pthread_mutex_lock(&cm);
+	pthread_mutex_lock(&cm);
+	CHECK(pthread_cond_timedwait(&cc, &cm, &end) == ETIMEDOUT);
+	CHECK(pthread_mutex_unlock(&cm) == 0);
+	run(take_once, NULL, NULL); /* it is still held once */
+	CHECK(pthread_mutex_unlock(&cm) == 0);
+	CHECK(pthread_mutex_unlock(&cm) == EPERM);
+}
+
+/* With a library whose windows are wide (HF_RUN_PAUSE): what happens in them. */
+static void windows(void)
+{
+	for (int i = 0; i < 9; i++)
+		cancellation(NORMAL, i % 3 * 50);
+	for (int i = 0; i < 3; i++)
+		cancellation(ROBUST, i * 50);
+	conds(ROBUST, CLOCK_REALTIME, 0, PTHREAD_PROCESS_PRIVATE);
+	nested_wait();
+}
+
 int main(int count, char **arguments)
 {
 	is_emulated = count > 1 && strcmp(arguments[1], "emulated") == 0;
 
 	alarm(300);
+	if (count > 1 && strcmp(arguments[1], "windows") == 0) {
+		windows();
+		printf("%d failures\n", failures);
+		return failures != 0;
+	}
 	for (int kind = 0; kind < KINDS; kind++) {
 		int before = failures;
 
@@ -589,6 +626,7 @@ int main(int count, char **arguments)
 		robust();
 	disabled_cancellation();
 	self_cancellation();
+	nested_wait();
 	others();
 	versions();
 	printf("%d failures\n", failures);

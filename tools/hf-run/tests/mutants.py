@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Build hf-run's library with one flaw each, which conform.c must find.
+
+    mutants.py --source-dir DIR --work-dir DIR --parts LIBRARY --conform PROGRAM --cc COMPILER
+
+The windows of races are made wide (HF_RUN_PAUSE); the library without a flaw must pass in the same way.
+"""
+import os
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+sys.path.insert(0, os.path.join(ROOT, "tests"))
+
+import mutation  # noqa: E402
+from checks import Failed, arguments, run, sources, start  # noqa: E402
+
+SECONDS = 30  # a mutant that hangs is caught; the library without a flaw takes two
+
+# 200 us. Not by sleeping, which is a cancellation point.
+PAUSE = "-DHF_RUN_PAUSE()=for (uint64_t end = hf_env_deadline(200000); hf_env_deadline(0) < end;) hf_env_yield()"
+
+MUTANTS = [  # name, file, before, after; windows or the whole of conform.c
+    ("cancel.waiter_not_noted", "run_cancel.c", "\trecord->waiter = waiter;\n", "\t(void)waiter;\n", "windows"),
+    ("cancel.no_second_look", "run_cancel.c",
+     "\treturn hf_atomic32_load_relaxed(&record->is_cancelled) && may_be_cancelled() ? 0 : deadline;",
+     "\treturn deadline;", "windows"),
+    ("cond.signal_not_between", "run_cond.c", "\tbool is_foreign = hf_atomic32_load_relaxed(&c->foreign);",
+     "\tbool is_foreign = false;", "windows"),
+    ("cond.nested_released", "run_cond.c", "if (hf_run_is_foreign(m) || (hf_run_has_owner(m) && m->depth > 1))",
+     "if (hf_run_is_foreign(m))", "windows"),
+    ("cond.foreign_as_own", "run_cond.c", "if (hf_run_is_foreign(m) || (hf_run_has_owner(m) && m->depth > 1))",
+     "if (hf_run_has_owner(m) && m->depth > 1)", "whole"),
+    ("mutex.kind_ignored", "run_mutex.c", "\treturn m->kind == PTHREAD_MUTEX_NORMAL && !hf_run_watch;",
+     "\treturn !hf_run_watch;", "whole"),
+    ("mutex.shared_is_ours", "run_mutex.c", "\tif (shared != PTHREAD_PROCESS_PRIVATE || robust",
+     "\tif (robust", "whole"),
+    ("mutex.no_limit", "run_mutex.c", "\t\tif (!hf_run_time_left(clock, end))\n\t\t\treturn ETIMEDOUT;",
+     "\t\t;", "whole"),
+]
+
+
+def build(options, folder, name):
+    library = os.path.join(folder, "lib.so")
+    include = [option for part in ("include", "tools/hf-run") for option in ("-I", os.path.join(folder, part))]
+    run(options.cc, "-std=gnu11", "-O1", "-fPIC", "-shared", "-fvisibility=hidden", "-fexceptions",
+        "-ftls-model=initial-exec", "-pthread", "-D_GNU_SOURCE=", "-DHF_STAYS_LOADED",
+        PAUSE, *include,
+        *sources(folder, "tools", "hf-run", pattern="run_*.c"), options.parts, "-o", library, "-Wl,-z,now,-z,nodelete",
+        "-Wl,--version-script=" + os.path.join(folder, "tools", "hf-run", "run.map"))
+    return library
+
+
+def conform(options, library, which):
+    done = subprocess.run([options.conform, which], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          errors="replace", timeout=SECONDS, check=False, env=dict(os.environ, LD_PRELOAD=library))
+    return done.returncode, done.stdout
+
+
+def main():
+    options = arguments(__doc__, "source-dir", "work-dir", "parts", "conform", "cc")
+
+    def copy(name):
+        return mutation.copy(options.source_dir, os.path.join(options.work_dir, name), "include", "tools/hf-run")
+
+    library = build(options, copy("unchanged"), "unchanged")
+    for which in ("windows", "whole"):
+        try:
+            status, output = conform(options, library, which)
+        except subprocess.TimeoutExpired:
+            raise Failed("the library without a flaw hangs") from None
+        if status:
+            raise Failed("the library without a flaw fails: status %d\n%s" % (status, output))
+        print("ok unchanged.%s" % which, flush=True)
+
+    def one(name, file, before, after, which):
+        folder = copy(name)
+        mutation.edit(os.path.join(folder, "tools", "hf-run", file), mutation.swap(before, after))
+        status, output = conform(options, build(options, folder, name), which)
+        return mutation.must_fail(status, output, r"^line \d+: .*|status -?\d+")
+
+    return mutation.run_all([(mutant[0], *mutant) for mutant in MUTANTS], one, jobs=2)
+
+
+start(main)
