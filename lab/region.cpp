@@ -6,6 +6,8 @@
  *                         installed and removed each time, and sigsetjmp with the signal mask
  * begin + end, 63 open    the same, within 63 other regions
  * a lost page             begin, one read that faults, end, and mapping the file again
+ * a lost page, 1 GiB      the same, with 1 GiB of small pages resident: what reads page tables
+ *                         shows here
  * a lost page, 63 open    the same, within 63 other regions without that page: the cost of the
  *                         look-up
  * 16 MiB lost             one read of each of 4,096 lost pages. Peer: a handler that replaces one
@@ -31,6 +33,7 @@ namespace
 
 constexpr size_t LARGE = 16u << 20;
 constexpr int OPEN = 63;
+constexpr size_t RESIDENT = 1u << 30;
 
 /* A mapping of an empty file: each of its pages is lost. */
 struct Lost {
@@ -163,7 +166,35 @@ bool loss_call(Task &task)
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
-std::vector<Sample> run_region(loop_t loop, size_t len, int open, int ms)
+/* Memory in small pages. */
+class Resident {
+public:
+	explicit Resident(size_t bytes) : bytes_(bytes)
+	{
+		if (!bytes)
+			return;
+		at_ = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			   0);
+		if (at_ == MAP_FAILED)
+			return;
+		(void)madvise(at_, bytes, MADV_NOHUGEPAGE);
+		memset(at_, 1, bytes);
+	}
+	~Resident()
+	{
+		if (has_it())
+			munmap(at_, bytes_);
+	}
+	Resident(const Resident &) = delete;
+	Resident &operator=(const Resident &) = delete;
+	bool has_it() const { return bytes_ && at_ != MAP_FAILED; }
+
+private:
+	size_t bytes_;
+	void *at_ = MAP_FAILED;
+};
+
+std::vector<Sample> run_region(loop_t loop, size_t len, int open, size_t resident, int ms)
 {
 	struct Outer {
 		hf_region_t region[OPEN];
@@ -185,9 +216,11 @@ std::vector<Sample> run_region(loop_t loop, size_t len, int open, int ms)
 			return done;
 		}
 	} outer;
+	Resident memory(resident);
 
 	outer.loop = loop;
 	outer.task = Task();
+	outer.task.wrong = resident && !memory.has_it();
 	outer.task.size = len;
 	outer.open = open;
 	Window window = run_window(1, ms, Outer::run, { &outer });
@@ -205,23 +238,28 @@ std::vector<Cell> region_cells(const Settings &)
 		const char *name;
 		size_t len;
 		int open;
+		size_t resident;
 	} all[] = {
-		{ "own handler", "peer", looped<own_handler>, "begin + end", 4096, 0 },
-		{ "sigsetjmp", "peer", looped<jump_mark>, "begin + end", 4096, 0 },
-		{ "region", "default", looped<begin_end>, "begin + end", 4096, 0 },
-		{ "region, file", "ours", looped<begin_end_file>, "begin + end", 4096, 0 },
-		{ "region, process", "ours", looped<begin_end_process>, "begin + end", 4096, 0 },
-		{ "call", "ours", looped<call>, "begin + end", 4096, 0 },
-		{ "own handler", "peer", looped<own_handler>, "begin + end, 63 open", 4096, OPEN },
-		{ "region", "default", looped<begin_end>, "begin + end, 63 open", 4096, OPEN },
-		{ "own handler", "peer", looped<loss_own_handler>, "a lost page", 1, 0 },
-		{ "region", "default", looped<loss_region>, "a lost page", 1, 0 },
-		{ "call", "ours", looped<loss_call>, "a lost page", 1, 0 },
-		{ "own handler", "peer", looped<loss_own_handler>, "a lost page, 63 open", 1,
-		  OPEN },
-		{ "region", "default", looped<loss_region>, "a lost page, 63 open", 1, OPEN },
-		{ "own handler", "peer", looped<loss_own_handler>, "16 MiB lost", LARGE, 0 },
-		{ "region", "default", looped<loss_region>, "16 MiB lost", LARGE, 0 },
+		{ "own handler", "peer", looped<own_handler>, "begin + end", 4096, 0, 0 },
+		{ "sigsetjmp", "peer", looped<jump_mark>, "begin + end", 4096, 0, 0 },
+		{ "region", "default", looped<begin_end>, "begin + end", 4096, 0, 0 },
+		{ "region, file", "ours", looped<begin_end_file>, "begin + end", 4096, 0, 0 },
+		{ "region, process", "ours", looped<begin_end_process>, "begin + end", 4096, 0, 0 },
+		{ "call", "ours", looped<call>, "begin + end", 4096, 0, 0 },
+		{ "own handler", "peer", looped<own_handler>, "begin + end, 63 open", 4096, OPEN,
+		  0 },
+		{ "region", "default", looped<begin_end>, "begin + end, 63 open", 4096, OPEN, 0 },
+		{ "own handler", "peer", looped<loss_own_handler>, "a lost page", 1, 0, 0 },
+		{ "region", "default", looped<loss_region>, "a lost page", 1, 0, 0 },
+		{ "call", "ours", looped<loss_call>, "a lost page", 1, 0, 0 },
+		{ "own handler", "peer", looped<loss_own_handler>, "a lost page, 1 GiB", 1, 0,
+		  RESIDENT },
+		{ "region", "default", looped<loss_region>, "a lost page, 1 GiB", 1, 0, RESIDENT },
+		{ "own handler", "peer", looped<loss_own_handler>, "a lost page, 63 open", 1, OPEN,
+		  0 },
+		{ "region", "default", looped<loss_region>, "a lost page, 63 open", 1, OPEN, 0 },
+		{ "own handler", "peer", looped<loss_own_handler>, "16 MiB lost", LARGE, 0, 0 },
+		{ "region", "default", looped<loss_region>, "16 MiB lost", LARGE, 0, 0 },
 	};
 	std::vector<Cell> cells;
 
@@ -230,11 +268,15 @@ std::vector<Cell> region_cells(const Settings &)
 	for (const auto &one : all) {
 		bool large = one.len == LARGE;
 
-		cells.push_back(
-			{ { Row("region", one.variant, one.kind, one.name) },
-			  [one](int ms) { return run_region(one.loop, one.len, one.open, ms); },
-			  large ? 20 : 3,
-			  large ? 9 : 31 });
+		cells.push_back({ { Row("region", one.variant, one.kind, one.name) },
+				  [one](int ms) {
+					  return run_region(one.loop, one.len, one.open,
+							    one.resident, ms);
+				  },
+				  large ? 20 : 3,
+				  one.resident ? 5
+				  : large      ? 9
+					       : 31 });
 	}
 	return cells;
 }
@@ -244,12 +286,20 @@ std::vector<Aim> region_aims(const std::vector<Row> &rows)
 	const Row *quick = find(rows, "region", "begin + end", 1);
 	const Row *alone = find(rows, "region", "a lost page", 1);
 	const Row *among = find(rows, "region", "a lost page, 63 open", 1);
+	const Row *resident = find(rows, "region", "a lost page, 1 GiB", 1);
 	const Row *large = find(rows, "region", "16 MiB lost", 1);
 	Aim time = at_most(100, "no loss", "begin + end", valid(quick) ? quick->ns_per_op() : NAN);
 
+	Aim loss = at_most(50, "a loss", "a lost page (Linux 6.11 and later)",
+			   valid(alone) ? alone->ns_per_op() / 1000 : NAN);
+
 	time.unit = "ns";
+	loss.unit = "us";
 	return {
 		time,
+		loss,
+		at_most(1.25, "a loss", "a fault with 1 GiB resident, of one without",
+			times(resident, alone)),
 		at_most(1.25, "a loss", "a fault with 63 other regions open, of one without",
 			times(among, alone)),
 		at_most(0.25, "a loss", "16 MiB, of the time with a fault a page",

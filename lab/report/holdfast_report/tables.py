@@ -285,7 +285,8 @@ FAMILIES = (
     Family(
         "region",
         "Reading a mapping that may lose its pages. begin + end: no page is lost. a lost page: begin, one read that faults,"
-        " end, and the file mapped again; call is left by a jump, and maps nothing. 63 open: with as many other regions. 16"
+        " end, and the file mapped again; call is left by a jump, and maps nothing. 1 GiB: with as much resident memory."
+        " 63 open: with as many other regions. 16"
         " MiB lost: a read of each of 4,096 lost pages. own handler: a program's own, installed and restored each time,"
         " which replaces one page per fault. region, file: checks the file's length at the end.",
         names="hf_region_begin() around code that you cannot change",
