@@ -244,7 +244,7 @@ struct hf_detail_memory_functions {
 HF_BEGIN_DECLS
 
 /*
- * Set once before main(), for this processor (src/nofault/nofault.c); an earlier call gets the
+ * Set once before main(), for this processor (src/nofault/choose.c); an earlier call gets the
  * generic implementation.
  */
 extern hf_atomic64_t hf_detail_clear HF_API_EACH;

@@ -42,7 +42,8 @@ LDFLAGS = ["-nostdlib", "-static", "-Wl,--build-id=none", "-Wl,-z,noexecstack",
            "-Wl,--no-warn-rwx-segments", "-T", os.path.join(HERE, "link.ld")]
 
 PORT = ["start.S", "board.c", "seam.c", "libc.c", "main.c", "handoff.c", "seam_test.c"]
-SRC = ["report/report.c", "nofault/nofault.c", "nofault/generic.c", "nofault/memory.c", "nofault/arch/aarch64.c", "cpu/cpu.c"]
+SRC = ["report/report.c", *("nofault/%s.c" % name for name in ("choose", "generic", "fill", "move", "search", "string", "list", "words")),
+       "nofault/arch/aarch64.c", "cpu/cpu.c"]
 LATE = ["-DBARE_BATTERY=0", "-DBARE_DELAYED=1", '-DHF_ATOMIC_HEADER="delayed_atomic.h"']
 
 # Mutations of the headers: (file, text that occurs once, its replacement).

@@ -49,7 +49,7 @@ void hf_env_irq_restore(unsigned long flags)
 	__asm__ volatile("msr	daif, %0" ::"r"(flags) : "memory");
 }
 
-/* Called by src/nofault/nofault.c: the cache size is unknown. */
+/* Called by src/nofault/choose.c: the cache size is unknown. */
 uint64_t hf_detail_env_cache_bytes(void)
 {
 	return 0;

@@ -43,7 +43,13 @@ size_t hf_detail_move_generic(void *dst, const void *src, size_t len);
 struct hf_memory_result hf_detail_compare_generic(const void *a, const void *b, size_t len);
 struct hf_memory_result hf_detail_find_generic(const void *p, uint8_t byte, size_t len);
 
-/* Whole words. Return: words not copied. */
+/*
+ * Whole words. Return: words not copied. The one that checks is used before the start, and where a
+ * sanitizer is linked.
+ */
+extern hf_atomic64_t hf_detail_words __attribute__((visibility("hidden")));
+hf_copy_function_t hf_detail_words_of_this_cpu(void);
+size_t hf_detail_copy_words_checked(void *dst, const void *src, size_t words);
 size_t hf_detail_copy_words_generic(void *dst, const void *src, size_t words);
 #if HF_HAS_VECTORS
 size_t hf_detail_copy_pairs_avx(void *dst, const void *src, size_t words);

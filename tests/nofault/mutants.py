@@ -24,8 +24,11 @@ from checks import arguments, read  # noqa: E402
 X86 = "nofault/arch/x86_64.c"
 RANGE = "nofault/vector_range.h"
 GENERIC = "nofault/generic.c"
-MEMORY = "nofault/memory.c"
-MEMORY_H = "nofault/memory.h"
+FILL = "nofault/fill.c"
+MOVE = "nofault/move.c"
+GENERIC_SEARCH = "nofault/search.c"
+LIST = "nofault/list.c"
+WORDS_C = "nofault/words.c"
 MEMORY_VECTOR = "nofault/memory_vector.h"
 SEARCH = "nofault/search_vector.h"
 SEARCH_X86 = "nofault/arch/x86_64_search.h"
@@ -91,7 +94,7 @@ MUTANTS = [
      ""),
     ("a small fill's first page is lost", "fill", [*WIDE, "avx512"], COUNT, MEMORY_VECTOR, X86,
      "return hf_detail_fill_bytes(p + done, byte, len - done);", "return len - done;"),
-    ("the end of a fill is not done", "fill", ["generic"], BYTES, MEMORY, MEMORY,
+    ("the end of a fill is not done", "fill", ["generic"], BYTES, FILL, FILL,
      "	return hf_detail_fill_bytes(p, value, len);\nfault3:", "	return 0;\nfault3:"),
     ("a move goes the wrong way", "move", WIDE, COUNT, MEMORY_VECTOR, X86,
      "return hf_move_is_down(dst, src, len)", "return !hf_move_is_down(dst, src, len)"),
@@ -104,15 +107,15 @@ MUTANTS = [
     ("bytes before the page that a load crosses into are not moved", "move", WIDE, COUNT, MEMORY_VECTOR, X86,
      "return down ? hf_detail_move_down_generic(to, from, len)\n\t\t    : hf_detail_move_up_generic(to, from, len);\nfault:",
      "return len;\nfault:"),
-    ("the address is not that of the first byte", "move", ["generic"], ADDRESS, MEMORY, MEMORY,
+    ("the address is not that of the first byte", "move", ["generic"], ADDRESS, MOVE, MOVE,
      "	return hf_detail_move_down_bytes(dst, src, len);\n}", "	return len < 16 ? hf_detail_move_down_bytes(dst, src, len) : len;\n}"),
     ("bytes compared as signed numbers", "compare", SEARCHES, RESULT, SEARCH, X86,
      "x < y ? -1 : 1", "(int8_t)x < (int8_t)y ? -1 : 1"),
-    ("a word of four is not compared", "compare", ["generic"], RESULT, MEMORY, MEMORY,
+    ("a word of four is not compared", "compare", ["generic"], RESULT, GENERIC_SEARCH, GENERIC_SEARCH,
      "if (differ | x)", "if (differ)"),
-    ("a word of four is not searched", "find", ["generic"], RESULT, MEMORY, MEMORY,
+    ("a word of four is not searched", "find", ["generic"], RESULT, GENERIC_SEARCH, GENERIC_SEARCH,
      "if (hits | more)", "if (hits)"),
-    ("bytes compared as signed numbers", "compare", ["generic"], RESULT, MEMORY, MEMORY,
+    ("bytes compared as signed numbers", "compare", ["generic"], RESULT, GENERIC_SEARCH, GENERIC_SEARCH,
      "x < y ? -1 : 1", "(int8_t)x < (int8_t)y ? -1 : 1"),
     ("a fault hides the difference before it", "compare", SEARCHES, RESULT, SEARCH, X86,
      "	return hf_detail_compare_bytes(p, q, len, (size_t)(at - p));",
@@ -153,18 +156,18 @@ MUTANTS = [
      'TRY_OR("vmovdqu8 %1, %%ymm16%{%3%}%{z%}", label)', '"vmovdqu8 %1, %%ymm16%{%3%}%{z%}\\n"'),
     ("a vector of four is left out", "find", ["avx512"], RESULT, SEARCH_X86, X86,
      '"vpminub %%ymm16, %%ymm17, %%ymm17\\n" \\\n', '"" \\\n'),
-    ("a fault is reported at the end of the range", "find", ["generic"], RESULT, MEMORY, MEMORY,
+    ("a fault is reported at the end of the range", "find", ["generic"], RESULT, GENERIC_SEARCH, GENERIC_SEARCH,
      "{ len, -HF_ENOENT };\nfault:\n	return (struct hf_memory_result){ at, -HF_EFAULT };",
      "{ len, -HF_ENOENT };\nfault:\n	return (struct hf_memory_result){ len, -HF_EFAULT };"),
-    ("words before a fault are lost", "words", ["default"], COUNT, MEMORY, MEMORY,
+    ("words before a fault are lost", "words", ["default"], COUNT, WORDS_C, WORDS_C,
      "HF_ARCH_LOAD64_OR(d, from + 3, one_by_one);", "HF_ARCH_LOAD64_OR(d, from + 3, fault);"),
     ("pairs before a fault are lost", "words", ["default"], COUNT, X86, X86,
      "fault1:\n	words -= 2;\nfault:\n	return words;", "fault1:\nfault:\n	return words;"),
-    ("a range of the source taken for done", "iovec", ["default"], PLACE, MEMORY, MEMORY,
+    ("a range of the source taken for done", "iovec", ["default"], PLACE, LIST, LIST,
      "		from.left -= len;", "		from.left -= len + missed;"),
-    ("a fault in a short piece of a list taken for done", "iovec", ["default"], COUNT, MEMORY, MEMORY,
+    ("a fault in a short piece of a list taken for done", "iovec", ["default"], COUNT, LIST, LIST,
      "	return true;\nfault:\n#else", "	return true;\nfault:\n	return true;\n#else"),
-    ("a vector of a short piece at the wrong place", "iovec", ["default"], BYTES, MEMORY, MEMORY,
+    ("a vector of a short piece at the wrong place", "iovec", ["default"], BYTES, LIST, LIST,
      "(const hf_detail_w16 *)(from + len - 32)", "(const hf_detail_w16 *)(from + len - 31)"),
     ("bytes before the page that a load crosses into are not copied", "copy", ["generic"], COUNT, GENERIC, GENERIC,
      "return len - here + hf_detail_copy_bytes(dst, src, here);", "return len;"),

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* start - Linux user space: the choice of the implementations, when the library is loaded. */
+#include <unistd.h>
+
+#include "../env/env.h"
+#include "nofault.h"
+
+/*
+ * Here, and not with the rest of Linux user space: choose.c calls it, so a program that links the
+ * static library gets this file, and with it the constructor.
+ */
+uint64_t hf_detail_env_cache_bytes(void)
+{
+#ifdef _SC_LEVEL4_CACHE_SIZE /* glibc has it, musl doesn't */
+	static const int levels[] = { _SC_LEVEL4_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE,
+				      _SC_LEVEL2_CACHE_SIZE };
+
+	for (unsigned int i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
+		long bytes = sysconf(levels[i]);
+
+		if (bytes > 0)
+			return (uint64_t)bytes;
+	}
+#endif
+	return 0;
+}
+
+__attribute__((constructor(101))) static void start_choose(void)
+{
+	hf_detail_env_hide_features(); /* before the choice */
+	hf_detail_nofault_start();
+	hf_detail_nofault_await_first();
+}
