@@ -153,10 +153,29 @@ static __attribute__((noinline)) int lock_any(struct hf_run_mutex *m, clockid_t 
 	return 0;
 }
 
+/* Recursive, and nothing is watched. */
+static bool is_plain_recursive(const struct hf_run_mutex *m)
+{
+	return m->kind == PTHREAD_MUTEX_RECURSIVE && !hf_run_watch;
+}
+
+static int lock_recursive(struct hf_run_mutex *m, const void *caller)
+{
+	if (hf_run_is_mine(m))
+		return nest(m);
+	if (HF_UNLIKELY(!hf_mutex_trylock(&m->lock)))
+		(void)wait_for(m, 0, NULL, caller);
+	set_owner(m, &hf_run_me);
+	m->depth = 1;
+	return 0;
+}
+
 HF_RUN_EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
 	struct hf_run_mutex *m = own(mutex);
 
+	if (is_plain_recursive(m))
+		return lock_recursive(m, HF_RUN_CALLER);
 	if (HF_UNLIKELY(!hf_run_is_plain(m)))
 		return lock_any(m, 0, NULL, HF_RUN_CALLER);
 	if (HF_UNLIKELY(!hf_mutex_trylock(&m->lock)))
@@ -227,10 +246,23 @@ static __attribute__((noinline)) int unlock_any(struct hf_run_mutex *m, const vo
 	return 0;
 }
 
+static int unlock_recursive(struct hf_run_mutex *m)
+{
+	if (!hf_run_is_mine(m))
+		return EPERM;
+	if (--m->depth)
+		return 0;
+	set_owner(m, NULL);
+	hf_mutex_unlock(&m->lock);
+	return 0;
+}
+
 HF_RUN_EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
 	struct hf_run_mutex *m = own(mutex);
 
+	if (is_plain_recursive(m))
+		return unlock_recursive(m);
 	if (HF_UNLIKELY(!hf_run_is_plain(m)))
 		return unlock_any(m, HF_RUN_CALLER);
 	hf_mutex_unlock(&m->lock);
