@@ -5,9 +5,10 @@
  * grace - wait until all readers that were inside have left.
  *
  * Use when / not when
- *   For signal handlers (handler.c), which can't register, wait or allocate: before data that they
- *   read is changed, and before their code is unloaded. Readers must leave: not for code that may
- *   be cancelled or left by a jump (use latch.h). Elsewhere liburcu is better.
+ *   For signal handlers (handler.c, src/region), which can't register, wait or allocate: before
+ *   data that they read is changed or freed, and before their code is unloaded. Readers must leave:
+ *   not for code that may be cancelled or left by a jump (use latch.h). Elsewhere liburcu is
+ *   better.
  *
  * State
  *   Each of two counters is the number of readers inside that entered with it; `parity` selects the
@@ -16,14 +17,14 @@
  *        parity = 1 - parity;  wait until the counter of the old parity is 0
  *
  * Invariants
- *   G1  A reader loads the table after it has incremented its counter.
- *   G2  When the writer has waited for both counters, every reader of the old table has left. Such
+ *   GP1  A reader loads the table after it has incremented its counter.
+ *   GP2  When the writer has waited for both counters, every reader of the old table has left. Such
  *       a reader incremented its counter before the writer's last load of it: otherwise (seq. cst.:
  *       the publication precedes that load, and the increment precedes the load of the table) it
  *       would have found the new table. So the writer saw it, and waited. Two rounds are needed
  *       because a reader may load `parity` and be delayed before it increments either counter.
- *   G3  No writer waits for ever: in each round new readers use the other counter, except for the
- *       delayed ones of G2, at most one for each thread.
+ *   GP3  No writer waits for ever: in each round new readers use the other counter, except for the
+ *       delayed ones of GP2, at most one for each thread.
  *
  * Ordering
  *   enter  sequentially consistent; leave  release; wait  sequentially consistent
@@ -51,7 +52,7 @@ HF_INLINE uint32_t hf_grace_enter(struct hf_grace *grace)
 {
 	uint32_t parity = hf_atomic32_load_seq_cst(&grace->parity);
 
-	(void)hf_atomic32_fetch_add_seq_cst(&grace->inside[parity], 1); /* G1 */
+	(void)hf_atomic32_fetch_add_seq_cst(&grace->inside[parity], 1); /* GP1 */
 	return parity;
 }
 
@@ -81,7 +82,7 @@ HF_INLINE void hf_detail_grace_relax(void)
  * hf_grace_wait - after publishing a new table (seq. cst.), wait until the old one has no readers
  * @grace: the counters
  *
- * Context:  one thread at a time; not inside. G2
+ * Context:  one thread at a time; not inside. GP2
  * Ordering: sequentially consistent
  */
 HF_INLINE void hf_grace_wait(struct hf_grace *grace)

@@ -5,7 +5,7 @@
  * Checked
  *   A writer publishes tables one after the other; after each it waits for a grace period, then
  *   frees the previous one (a plain write). Readers enter, load the pointer, read the table (plain
- *   reads) and leave. A read never races with a free, and never sees a freed table. (G2)
+ *   reads) and leave. A read never races with a free, and never sees a freed table. (GP2)
  *
  * The mutant `own` waits for one counter only.
  */
