@@ -43,7 +43,7 @@ NOT_WHEN_BUSY = "^(%s)$" % "|".join((
     ".*mutant.*", "model.*", "abi.*", "man.*"))
 TAIL = 60  # how many lines of a failure's output are shown
 LANES = 2
-LIMIT = 2400  # seconds for one command of a stage, which hangs if it takes longer: the longest takes a fifth of it
+LIMIT = 2400  # seconds for one command of a stage; one that takes longer is taken for one that hangs
 GRACE = 10  # seconds that a command gets to clean up when it is ended
 JOBS = str(len(os.sched_getaffinity(0)))
 
