@@ -52,8 +52,10 @@
  *       may free it if no other thread is going to wait or signal.
  *   C3  A waiter that times out never consumes a signal: under the lock of the bucket it either leaves
  *       the queue of the condition variable, or finds that a signal has dequeued it.
- *   C4  In the child of a fork no thread waits. A mutex that another thread held at the fork, or was
- *       releasing on its way into a wait, stays locked in the child: fork with the mutex held.
+ *   C4  In the child of a fork no thread waits, and no signal finds one that does: a signal handler
+ *       that interrupts a wait and forks must not return in the child. A mutex that another thread
+ *       held at the fork, or was releasing on its way into a wait, stays locked in the child: fork
+ *       with the mutex held.
  *   C5  A killed process loses at most the one signal that its own waiter was given; waiters of
  *       other processes recheck after 64 ms.
  *   C6  A signalled thread may return, and reuse its stack, before the signal has returned. So the signal

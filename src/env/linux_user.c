@@ -107,9 +107,13 @@ __attribute__((constructor(101))) static void start_env(void)
 
 /* ---- parking ------------------------------------------------------------------------------ */
 
-/* Newer 32-bit processors have only the system call with a 64-bit time. */
-#if !defined(SYS_futex) && defined(SYS_futex_time64)
-#define SYS_futex SYS_futex_time64
+/* With 32 bits the C library's time may have 64 (_TIME_BITS=64, musl): another system call takes it. */
+#if !defined(SYS_futex_time64)
+enum { FUTEX = SYS_futex };
+#elif !defined(SYS_futex)
+enum { FUTEX = SYS_futex_time64 };
+#else
+enum { FUTEX = sizeof(time_t) > sizeof(long) ? SYS_futex_time64 : SYS_futex };
 #endif
 
 /* From <linux/futex.h>, which musl-gcc does not find. */
@@ -137,7 +141,7 @@ enum hf_env_parked hf_env_park(const struct hf_atomic32 *word, uint32_t expected
 	when.tv_nsec = (long)(deadline % 1000000000u);
 	do {
 		/* WAIT_BITSET takes an absolute time: restarts after a signal don't lengthen it. */
-		error = syscall(SYS_futex, word, operation(HF_DETAIL_FUTEX_WAIT_BITSET, scope),
+		error = syscall(FUTEX, word, operation(HF_DETAIL_FUTEX_WAIT_BITSET, scope),
 				expected, deadline == HF_ENV_FOREVER ? NULL : &when, NULL,
 				HF_DETAIL_FUTEX_BITSET_MATCH_ANY);
 	} while (error && errno == EINTR);
@@ -153,7 +157,7 @@ uint32_t hf_env_unpark(const struct hf_atomic32 *word, uint32_t n, enum hf_env_s
 {
 	int kept = errno;
 	/* The kernel's count is signed. */
-	long woken = syscall(SYS_futex, word, operation(HF_DETAIL_FUTEX_WAKE, scope),
+	long woken = syscall(FUTEX, word, operation(HF_DETAIL_FUTEX_WAKE, scope),
 			     n < INT32_MAX ? n : INT32_MAX, NULL, NULL, 0);
 
 	errno = kept;
@@ -165,8 +169,8 @@ void hf_env_requeue(const struct hf_atomic32 *word, uint32_t expected, const str
 {
 	int kept = errno;
 
-	if (syscall(SYS_futex, word, operation(HF_DETAIL_FUTEX_CMP_REQUEUE, scope), 1, INT32_MAX,
-		    to, expected) < 0)
+	if (syscall(FUTEX, word, operation(HF_DETAIL_FUTEX_CMP_REQUEUE, scope), 1, INT32_MAX, to,
+		    expected) < 0)
 		(void)hf_env_unpark(word, UINT32_MAX, scope);
 	errno = kept;
 }
