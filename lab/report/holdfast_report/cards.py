@@ -121,7 +121,7 @@ def than(mine: Row, peer: Row, name: str) -> str:
     if ratio >= 1.95:
         return f"{'twice' if ratio < 2.05 else fmt(ratio) + ' times'} the time of {name}"
     if ratio <= 1 / 1.95:
-        return f"{'half' if ratio > 1 / 2.05 else f'1/{1 / ratio:.1f} of'} the time of {name}"
+        return f"{'half' if ratio > 1 / 2.05 else f'{ratio * 100:.0f} % of'} the time of {name}"
     return f"{abs(ratio - 1) * 100:.0f} % {'more' if ratio > 1 else 'less'} time than {name}"
 
 

@@ -111,7 +111,7 @@ def bars(values: list[dict], unit: str, log=False, rule: float | None = None, ti
         values = [{**v, "case": title_lines(v["case"])} for v in values]
         header = {"labelOrient": "top", "labelAnchor": "start", "labelAngle": 0, "title": None, "labelPadding": 2}
         header["labelExpr"] = "split(datum.label, '\\n')"
-        row = {"field": "case", "sort": None, "header": header}
+        row = {"field": "case", "sort": unique([v["case"] for v in values]), "header": header}
         plot = {"facet": {"row": row}, "spec": plot, "resolve": {"scale": {"x": "independent", "y": "independent"}}, "spacing": 14}
     return {"data": {"values": values}, **plot, **({"title": title} if title else {})}
 

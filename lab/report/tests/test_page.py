@@ -95,7 +95,7 @@ class Page(Temporary):
         (mine,) = cards.cards(parsed(rows))
         self.assertEqual(mine.parts[0].words, "10.00 ns, 25 % more time than stranger")
         self.assertEqual([b.name for b in mine.parts[0].bars], ["Holdfast", "stranger", "pthread_mutex"])
-        for ns, words in ((4.0, "half the time of x"), (2.0, "1/4.0 of the time of x"), (8.1, "as long as x"), (6.5, "19 % less"),
+        for ns, words in ((4.0, "half the time of x"), (2.0, "25 % of the time of x"), (8.1, "as long as x"), (6.5, "19 % less"),
                           (16.0, "twice the time of x"), (24.0, "3.00 times the time of x")):
             self.assertIn(words, cards.than(parsed([row("mutex", "a", "alone", ns)]).rows[0], parsed(rows).rows[3], "x"))
 
