@@ -136,8 +136,9 @@ runtimes: ## test recovery from faults in Go, Rust, OpenJDK, CPython, Node.js an
 	cmake --build --preset release --target holdfast
 	$(PYTHON3) -B tests/runtimes/run.py --source-dir . --work-dir build/runtimes --library build/release/libholdfast.a
 
-soak: ## tmpfs for a night: 10 million random operations under AddressSanitizer, comparison with the kernel's, an hour of a mount
-	@scripts/bootstrap.sh test $@
+soak: ## for a night: the waiters' protocol with more features at once; tmpfs: 10 million random operations, an hour of a mount
+	@scripts/bootstrap.sh test-all $@
+	$(PYTHON3) -B tests/model/parking_spin.py --source-dir . --work-dir build/parking_spin --long
 	cmake --preset asan
 	cmake --build --preset asan --target tmpfs_stress tmpfs_compare
 	build/asan/tmpfs/tests/tmpfs_stress random $(or $(OPERATIONS),10000000)

@@ -55,7 +55,7 @@ test-all)
 	)
 	optional+=(
 		"${kernel[@]}" "${docs[@]}" "${manual[@]}" "${packages[@]}" "${rust[@]}" "${compilers[@]}"
-		musl-tools meson gdb bpftrace valgrind
+		musl-tools meson gdb bpftrace valgrind spin
 	)
 	;;
 test) ;;
@@ -181,6 +181,7 @@ without() {
 	gdb) echo "the tests of gdb's commands and of debuggers" ;;
 	systemtap-sdt-dev | bpftrace) echo "the tests of the probes" ;;
 	valgrind) echo "the test under Valgrind" ;;
+	spin) echo "the search of the waiters' protocol with three threads" ;;
 	*) echo "some tests" ;;
 	esac
 }

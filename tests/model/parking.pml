@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * parking - an abstract model for SPIN of src/parking/parking.c, src/mutex/mutex.c and src/cond/cond.c with three threads,
+ * which is more than the checkers of the real code manage. tests/model/parking_spin.py has its scenarios and mutants,
+ * docs/design/0019-parking.md says which line of the code each part is.
+ *
+ * Abstracted
+ *   memory     the unlock's store waits in a buffer of its thread (one entry) until the thread's next read-modify-write, until a
+ *              barrier of another thread, or for any time; all else is sequentially consistent, or under the bucket's lock
+ *   the table  one bucket for the lock and the queue of the condition variable: the worst collision. A section under its lock
+ *              is one step, except in a broadcast, which holds the lock for several
+ *   spinning   any number of polls: a thread may give up at once
+ *   time       a deadline may pass at each moment
+ *
+ * Parameters
+ *   WAITS 0    all lock and unlock
+ *   WAITS 1    thread 2 sets a flag and wakes one, 2: all; the others wait for it. INSIDE: with the lock held
+ *   TIMED n    the first n threads have a deadline
+ *   REFUSED    the barrier may be refused
+ *   ROOM       a thread's turn may be over (R)
+ *   SPINS      a thread may spin before it parks to wait
+ *   ONE_PROCESSOR  all threads ran on the same one; otherwise thread 1 did not
+ *
+ * Checked: no thread has a lock that another one has; at the end no thread is parked; the condition variable is not touched after
+ * all its waiters have returned.
+ */
+#define THREADS 3
+#define LOCKS 1
+#define COND 2      /* the queue of the condition variable; 0: that of the lock */
+#define NOWHERE 9
+#define NOBODY 255
+
+#ifndef TIMED
+#define TIMED 0
+#endif
+
+mtype = { NONE, SPINNING, PARKED, RELEASED, WAKING, HEAD };
+
+/* The locks' words, and the stores of unlocks that other threads do not see yet. */
+byte word[LOCKS];
+bit buffered[THREADS];
+byte buffered_lock[THREADS];
+
+/* The bucket. */
+byte need;
+bit has_waiters, is_waking, is_awaited;
+byte queue[THREADS], queued;
+bit bucket_held;
+
+/* Each thread's waiter, and its sleep. */
+mtype state[THREADS];
+byte at[THREADS];
+bit dequeued[THREADS];
+bit asleep[THREADS], woken[THREADS];
+
+byte waiters;               /* the condition variable's word */
+bit flag;
+byte holder[LOCKS] = NOBODY; /* for the assertions only, as the next ones */
+byte returned;
+#define IS_GONE (returned == THREADS - 1)
+#ifdef ONE_PROCESSOR
+#define PROCESSOR(t) 0
+#else
+#define PROCESSOR(t) ((t) & 1)
+#endif
+
+#define BUCKET !bucket_held -> flush(_pid)
+#ifndef MUTANT_MOVE
+#define MOVED_IS_WOKEN true
+#else
+#define MOVED_IS_WOKEN false
+#endif
+#define NEEDS_WAKE(first) (first != NOBODY && state[first] != HEAD)
+
+/* ---- memory --------------------------------------------------------------------------------- */
+
+inline flush(t) { if :: buffered[t] -> word[buffered_lock[t]] = 0; buffered[t] = 0 :: else fi }
+inline barrier_all()
+{
+#ifndef MUTANT_BARRIER
+	flush(0); flush(1); flush(2)
+#else
+	skip
+#endif
+}
+
+inline barrier_near()
+{
+#ifndef MUTANT_NEAR
+	barrier_all()
+#else
+	skip
+#endif
+}
+
+/* hf_detail_mutex_try_lock(): 0 -> 1 */
+inline try_lock(m, locked)
+{
+	d_step {
+		flush(_pid);
+		if
+		:: word[m] == 0 -> word[m] = 1; locked = 1; assert(holder[m] == NOBODY); holder[m] = _pid
+		:: else -> locked = 0
+		fi
+	}
+}
+
+/* hf_detail_mutex_set_free(): the store of the unlock */
+inline set_free(m) { d_step { flush(_pid); holder[m] = NOBODY; buffered[_pid] = 1; buffered_lock[_pid] = m } }
+
+/* ---- a queue: under the bucket's lock -------------------------------------------------------- */
+
+inline find(where, first)
+{
+	first = NOBODY; i = 0;
+	do
+	:: i < queued && first == NOBODY -> if :: at[queue[i]] == where -> first = queue[i] :: else fi; i++
+	:: else -> break
+	od;
+	i = 0
+}
+inline append(t) { queue[queued] = t; queued++ }
+inline take_out(t)
+{
+	i = 0; j = 0;
+	do
+	:: i < queued -> if :: queue[i] != t -> queue[j] = queue[i]; j++ :: else fi; i++
+	:: else -> break
+	od;
+	queued = j; at[t] = NOWHERE; i = 0; j = 0
+}
+
+/* The futex: a wake-up reaches a thread that sleeps. */
+inline wake(t) { if :: t != NOBODY && asleep[t] -> woken[t] = 1 :: else fi }
+
+inline bucket_update(m, needed)
+{
+	find(m, second);
+	if
+	:: NEEDS_WAKE(second) && !needed -> need++
+	:: !NEEDS_WAKE(second) && needed -> need--
+	:: else
+	fi;
+	if
+	:: second == NOBODY -> has_waiters = 0; is_waking = 0; is_awaited = 0
+	:: second != NOBODY && state[second] == WAKING -> has_waiters = 1; is_waking = 1
+	:: else -> has_waiters = 1; is_waking = 0
+	fi;
+	second = NOBODY
+}
+inline enqueue(t, m, if_first, is_first)
+{
+	find(m, first);
+	is_first = (first == NOBODY); needed = NEEDS_WAKE(first);
+	at[t] = m; state[t] = (is_first -> if_first : PARKED);
+	append(t);
+	bucket_update(m, needed);
+	first = NOBODY; needed = 0
+}
+/* PARKED -> WAKING */
+inline mark_first_waking(m, to_wake)
+{
+	find(m, first); to_wake = NOBODY;
+	if
+	:: first != NOBODY && state[first] == PARKED -> state[first] = WAKING; bucket_update(m, 1); to_wake = first
+	:: else
+	fi;
+	first = NOBODY
+}
+/* HEAD -> PARKED, WAKING -> HEAD */
+inline set_head(m, to) { needed = NEEDS_WAKE(_pid); state[_pid] = to; bucket_update(m, needed); needed = 0 }
+
+/* R: the first waiter is woken and stays, another one is released. */
+inline find_successor(m, found, to_wake)
+{
+	to_wake = NOBODY; found = 0;
+	find(m, first);
+	if
+	:: first != NOBODY && PROCESSOR(first) == PROCESSOR(_pid) && !is_awaited ->
+		mark_first_waking(m, to_wake); is_awaited = 1; found = 1
+	:: first != NOBODY && !(PROCESSOR(first) == PROCESSOR(_pid) && !is_awaited) ->
+		i = 0; next = NOBODY;
+		do
+		:: i < queued && next == NOBODY ->
+			if
+			:: at[queue[i]] == m && queue[i] != first && PROCESSOR(queue[i]) == PROCESSOR(_pid) -> next = queue[i]
+			:: else
+			fi;
+			i++
+		:: else -> break
+		od;
+		i = 0;
+		if
+		:: next != NOBODY -> take_out(next); state[next] = RELEASED; to_wake = next; found = 1
+		:: else
+		fi
+	:: else
+	fi;
+	first = NOBODY; next = NOBODY
+}
+
+/* ---- unlock ---------------------------------------------------------------------------------- */
+
+/* hf_detail_mutex_release(), hf_detail_mutex_unlock_slow() */
+inline unlock(m)
+{
+	set_free(m);
+	if
+	:: need == 0
+	:: need != 0 ->
+		if
+		:: is_waking /* W5 */
+		:: !is_waking -> atomic { BUCKET; mark_first_waking(m, one) }; atomic { wake(one); one = NOBODY }
+		fi
+	fi
+}
+
+/* ---- waiting for a lock ---------------------------------------------------------------------- */
+
+/* The futex's wait, while the state is PARKED. */
+inline park(timed, certain, is_late)
+{
+	is_late = 0;
+	atomic { if :: state[_pid] == PARKED -> asleep[_pid] = 1; woken[_pid] = 0 :: else fi };
+	if
+	:: asleep[_pid] ->
+		if
+		:: atomic { woken[_pid] -> woken[_pid] = 0; asleep[_pid] = 0 }
+		:: atomic { timed -> asleep[_pid] = 0; woken[_pid] = 0; is_late = 1 }
+		:: atomic { !certain -> asleep[_pid] = 0; woken[_pid] = 0 } /* the recheck of W1 */
+		fi
+	:: else
+	fi
+}
+
+#define LOCKED 1
+#define TIMED_OUT 2
+#define WAS_RELEASED 3
+
+inline wait_to_lock(m, timed, result)
+{
+	result = 0; alone = 0;
+	do
+	:: result == 0 ->
+		do
+		:: state[_pid] == PARKED && result == 0 ->
+			certain = 1;
+			if
+			:: alone ->
+				if
+				:: atomic { barrier_all(); certain = 1 } /* W1 */
+#ifdef REFUSED
+				:: certain = 0
+#endif
+				fi;
+				try_lock(m, locked);
+				if :: locked -> result = LOCKED; break :: else fi
+			:: else
+			fi;
+			park(timed, certain, late);
+			if :: late -> result = TIMED_OUT; break :: else fi
+		:: state[_pid] == RELEASED && result == 0 -> result = WAS_RELEASED; break
+		:: (state[_pid] == WAKING || state[_pid] == HEAD) && result == 0 ->
+			/* spin_as_head(), then HEAD -> PARKED */
+			try_lock(m, locked);
+			if :: locked -> result = LOCKED; break :: else fi;
+			if :: timed -> result = TIMED_OUT; break :: skip fi;
+			atomic { BUCKET; if :: state[_pid] == WAKING -> set_head(m, HEAD) :: else fi };
+			try_lock(m, locked);
+			if :: locked -> result = LOCKED; break :: else fi;
+			atomic { BUCKET; set_head(m, PARKED) };
+			alone = 1;
+			break
+		:: result != 0 -> break
+		od
+	:: result != 0 -> break
+	od;
+	finish_wait(m, result);
+	state[_pid] = NONE; alone = 0; late = 0; certain = 1; locked = 0
+}
+
+inline finish_wait(m, result)
+{
+	if
+	:: result == WAS_RELEASED
+	:: else ->
+		atomic {
+			BUCKET;
+			if
+			:: state[_pid] == RELEASED
+			:: else ->
+				find(m, first);
+				was_first = (first == _pid); needed = NEEDS_WAKE(first); take_out(_pid);
+				find(m, first); one = NOBODY;
+#ifndef MUTANT_W4
+				if
+				:: first != NOBODY && was_first && result != LOCKED -> one = first; state[first] = WAKING
+				:: else
+				fi;
+#endif
+#ifdef MUTANT_W3
+				if :: result == LOCKED -> need = need - needed; needed = 0 :: else -> bucket_update(m, needed) fi;
+#else
+				bucket_update(m, needed);
+#endif
+				if :: was_first -> is_awaited = 0 :: else fi;
+				first = NOBODY; needed = 0; was_first = 0
+			fi
+		};
+		atomic { wake(one); one = NOBODY }
+	fi
+}
+
+/* hf_detail_mutex_lock(), hf_detail_mutex_lock_contended(), hf_detail_park_to_lock() */
+inline lock(m, timed, got)
+{
+	got = 0;
+	try_lock(m, got);
+	do
+	:: got -> break
+	:: !got ->
+		exchanged = 0;
+		if
+#ifdef ROOM
+		:: has_waiters ->
+			atomic { BUCKET; find_successor(m, exchanged, one); if :: exchanged -> enqueue(_pid, m, HEAD, is_first) :: else fi };
+			atomic { wake(one); one = NOBODY }
+#endif
+		:: skip
+		fi;
+		if
+		:: !exchanged ->
+			try_lock(m, got);
+			if :: got -> break :: else fi;
+			atomic { BUCKET; enqueue(_pid, m, HEAD, is_first) }
+		:: else
+		fi;
+		exchanged = 0; is_first = 0;
+		wait_to_lock(m, timed, got);
+		if
+		:: got == LOCKED -> break
+		:: got == TIMED_OUT -> got = 0; break
+		:: got == WAS_RELEASED -> got = 0; try_lock(m, got)
+		fi
+	od
+}
+
+/* ---- waiting for a signal -------------------------------------------------------------------- */
+
+/* hf_detail_park_to_wait() at the condition variable, with lock 0; signalled 0 = timed out */
+inline park_to_wait(timed, signalled)
+{
+	signalled = 1;
+	atomic {
+		BUCKET;
+		dequeued[_pid] = 0; at[_pid] = COND; append(_pid); waiters++;
+		if
+		:: state[_pid] = PARKED; spins = 0
+#ifdef SPINS
+		:: state[_pid] = SPINNING; spins = 1
+#endif
+		fi
+	};
+	if /* unlock_to_wait() */
+	:: spins -> unlock(0)
+	:: else ->
+		set_free(0);
+		if
+		:: need == 0 && !has_waiters
+		:: need != 0 || has_waiters -> /* hf_detail_unpark_and_leave() */
+			atomic {
+				BUCKET; mark_first_waking(0, one);
+#ifdef ROOM
+				find_successor(0, exchanged, two)
+#endif
+			};
+			atomic { wake(one); wake(two); one = NOBODY; two = NOBODY; exchanged = 0 }
+		fi
+	fi;
+	/* spin_until_released(): SPINNING -> PARKED, unless it was released */
+	atomic { if :: state[_pid] == SPINNING -> state[_pid] = PARKED; exchanged = 1 :: else -> exchanged = 0 fi; spins = 0 };
+#ifdef ROOM
+	if /* leave_processor() */
+	:: exchanged && has_waiters -> atomic { BUCKET; find_successor(0, exchanged, two) }; atomic { wake(two); two = NOBODY }
+	:: else
+	fi;
+#endif
+	exchanged = 0;
+	do
+	:: state[_pid] == PARKED ->
+		park(timed, 1, late);
+		if
+		:: late -> /* leave_queue() */
+			atomic {
+				BUCKET;
+#ifndef MUTANT_LEAVE
+				exchanged = dequeued[_pid];
+#endif
+				if
+				:: !exchanged -> take_out(_pid); assert(!IS_GONE); waiters = (waiters -> waiters - 1 : 0); state[_pid] = NONE
+				:: else
+				fi
+			};
+			late = 0;
+			if :: exchanged -> exchanged = 0; break :: else -> signalled = 0; break fi
+		:: else
+		fi
+	:: else -> break
+	od;
+	if
+	:: !signalled || state[_pid] == RELEASED -> state[_pid] = NONE; lock(0, 0, got); got = 0
+	:: else ->
+		wait_to_lock(0, 0, result);
+		if :: result == WAS_RELEASED -> lock(0, 0, got); got = 0 :: else fi;
+		result = 0
+	fi
+}
+
+/* take_first(): of the condition variable's queue */
+inline take_first(first_waiter)
+{
+	find(COND, first_waiter);
+	if
+	:: first_waiter == NOBODY
+	:: else -> take_out(first_waiter); dequeued[first_waiter] = 1
+	fi
+}
+
+/* SPINNING, PARKED -> RELEASED */
+inline release(t, to_wake) { to_wake = (state[t] == SPINNING -> NOBODY : t); state[t] = RELEASED }
+
+/* W6: a waiter of this thread's processor stays PARKED, for the unlock to wake. */
+inline move_to_lock(t)
+{
+	atomic { BUCKET; bucket_held = 1; enqueue(t, 0, PARKED, is_first); certain = 0 };
+	if
+	:: is_first && PROCESSOR(t) == PROCESSOR(_pid) ->
+		if
+		:: atomic { barrier_near(); certain = 1 }
+#ifdef REFUSED
+		:: skip
+#endif
+		fi
+	:: else
+	fi;
+	atomic {
+		flush(_pid);
+		if
+		:: is_first && !(certain && word[0]) && MOVED_IS_WOKEN -> mark_first_waking(0, one)
+		:: else
+		fi;
+		bucket_held = 0; is_first = 0; certain = 1
+	};
+	atomic { wake(one); one = NOBODY }
+}
+
+#define MOVES(t) (state[t] == PARKED && word[0] && (PROCESSOR(t) == PROCESSOR(_pid) || has_waiters))
+
+inline unpark_one()
+{
+	atomic {
+		BUCKET; assert(!IS_GONE);
+		take_first(other); waiters = (other == NOBODY -> 0 : waiters - 1);
+		if
+		:: other == NOBODY
+		:: other != NOBODY && MOVES(other) -> two = other
+		:: other != NOBODY && !MOVES(other) -> release(other, one)
+		fi;
+		other = NOBODY
+	};
+	atomic { wake(one); one = NOBODY };
+	if :: two != NOBODY -> move_to_lock(two); two = NOBODY :: else fi
+}
+
+/* The bucket's lock is held over several steps: a released thread may return meanwhile, and free the condition variable. */
+inline unpark_all()
+{
+	atomic { BUCKET; bucket_held = 1; assert(!IS_GONE); take_first(other); waiters = 0 };
+	atomic { if :: other != NOBODY && word[0] == 0 -> release(other, one); take_first(other) :: else fi };
+	do
+	:: skip;
+	   if
+	   :: other == NOBODY -> break
+	   :: else ->
+		atomic {
+			if
+			:: state[other] == SPINNING -> release(other, two); two = NOBODY
+			:: else -> moved = moved | (1 << other)
+			fi
+		};
+#ifdef MUTANT_TOUCH
+		assert(!IS_GONE); waiters = 0;
+#endif
+		atomic { take_first(other) }
+	   fi
+	od;
+	bucket_held = 0;
+	atomic { wake(one); one = NOBODY };
+	if :: moved & 1 -> move_to_lock(0) :: else fi;
+	if :: moved & 2 -> move_to_lock(1) :: else fi;
+	moved = 0; other = NOBODY
+}
+
+/* ---- the threads ----------------------------------------------------------------------------- */
+
+active [THREADS] proctype thread()
+{
+	byte i = 0, j = 0, first = NOBODY, second = NOBODY, next = NOBODY, other = NOBODY, one = NOBODY, two = NOBODY;
+	byte got = 0, locked = 0, result = 0, moved = 0;
+	bit needed = 0, exchanged = 0, is_first = 0, was_first = 0, alone = 0, certain = 1, late = 0, signalled = 0, spins = 0;
+
+	at[_pid] = NOWHERE;
+#if WAITS == 0
+	lock(0, (_pid < TIMED), got);
+	if :: got -> unlock(0) :: else fi;
+	got = 0
+#else
+	if
+	:: _pid == THREADS - 1 ->
+		lock(0, 0, got);
+		flag = 1;
+#ifndef INSIDE
+		unlock(0);
+#endif
+		if :: waiters == 0 :: else ->
+#if WAITS == 1
+			unpark_one()
+#else
+			unpark_all()
+#endif
+		fi;
+#ifdef INSIDE
+		unlock(0)
+#endif
+	:: else ->
+		lock(0, 0, got);
+		do
+		:: !flag -> park_to_wait((_pid < TIMED), signalled)
+		:: else -> break
+		od;
+#if WAITS == 1
+		if :: waiters != 0 -> unpark_one() :: else fi; /* passes it on: a lost signal would leave somebody asleep */
+#else
+		if :: signalled -> returned++ :: else fi; /* the last one frees the condition variable */
+#endif
+		unlock(0)
+	fi;
+	got = 0
+#endif
+	;
+end_of_thread:
+	atomic { flush(_pid) }
+}
+
+/* A store becomes visible at any time. */
+active proctype processors()
+{
+end:	do
+	:: atomic { buffered[0] -> flush(0) }
+	:: atomic { buffered[1] -> flush(1) }
+	:: atomic { buffered[2] -> flush(2) }
+	od
+}

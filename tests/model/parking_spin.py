@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Search parking.pml by SPIN: every scenario whole and without an error, each mutant with the error that it must have.
+
+    parking_spin.py --source-dir DIR --work-dir DIR [--long] [NAME...]
+
+Exits with 77 if spin or a compiler is missing.
+"""
+import concurrent.futures
+import os
+import re
+import shutil
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+
+from checks import Checks, Failed, arguments, run, start  # noqa: E402
+
+# What is set, and how many states there are at least: a search that ends early would find nothing.
+SCENARIOS = {
+    "lock": ("WAITS=0", 100_000),
+    "lock, time-outs, refused barriers": ("WAITS=0 TIMED=2 REFUSED", 100_000),
+    "lock, time-outs, refused barriers, making room": ("WAITS=0 TIMED=1 REFUSED ROOM", 400_000),
+    "signal": ("WAITS=1 SPINS", 1_000_000),
+    "signal with the lock held, one processor, refused barriers": ("WAITS=1 INSIDE REFUSED ONE_PROCESSOR", 100_000),
+    "broadcast, the last waiter frees the condition variable": ("WAITS=2 SPINS", 1_000_000),
+    "broadcast with the lock held": ("WAITS=2 SPINS INSIDE", 1_000_000),
+}
+# By --long: up to 50 million states, which take minutes. A bit for each state, so a few are missed.
+LONG = {
+    "broadcast, making room": ("WAITS=2 SPINS ROOM", 5_000_000),
+    "broadcast, time-outs": ("WAITS=2 SPINS TIMED=2", 5_000_000),
+    "broadcast, time-outs, making room, refused barriers": ("WAITS=2 SPINS TIMED=2 ROOM REFUSED", 5_000_000),
+    "signal, time-outs, making room, refused barriers": ("WAITS=1 SPINS TIMED=2 ROOM REFUSED", 5_000_000),
+}
+LOST, TWICE, FREED = "invalid end state", r"assertion violated \(holder", r"assertion violated .*returned"
+MUTANTS = {
+    "BARRIER": ("WAITS=0", LOST, "the barrier of W1 does nothing"),
+    "W3": ("WAITS=0", LOST, "a waiter that locks does not raise `need` for the next one"),
+    "W4": ("WAITS=0 TIMED=1 ROOM", LOST, "a first waiter that times out wakes nobody"),
+    "TOUCH": ("WAITS=2 SPINS", FREED, "a broadcast writes the number of waiters after a release"),
+    "NEAR": ("WAITS=1", LOST, "a thread that moves a waiter without waking it takes no barrier (W6)"),
+    "MOVE": ("WAITS=2", LOST, "a moved first waiter is not woken"),
+    "LEAVE": ("WAITS=1 TIMED=1", "%s|%s|assertion" % (LOST, TWICE), "a waiter that times out consumes its signal"),
+}
+
+
+def search(args, name, defines, how=("-O0", "-DCOLLAPSE")):
+    """Returns what the verifier prints."""
+    folder = os.path.join(args.work_dir, re.sub(r"\W+", "_", name))
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    run("spin", *("-D" + word for word in defines.split()), "-a", os.path.join(HERE, "parking.pml"), cwd=folder, timeout=600)
+    # The verifier is one function of 20,000 lines: optimising it takes longer than running it.
+    run(args.cc, *how, "-w", "-DSAFETY", "-DVECTORSZ=256", "-o", "pan", "pan.c", cwd=folder, timeout=1200)
+    more = ["-w32"] if "-DBITSTATE" in how else []
+    said = run(os.path.join(folder, "pan"), "-m1000000", *more, "-n", may=(0, 1), cwd=folder, timeout=7200)
+    shutil.rmtree(folder)
+    return said
+
+
+def scenario(args, name):
+    defines, least = SCENARIOS.get(name) or LONG[name]
+    said = search(args, name, defines, *([("-O1", "-DBITSTATE")] if name in LONG else []))
+    states = re.search(r"^\s*(\d+) states, stored", said, re.MULTILINE)
+    if not re.search(r"errors: 0$", said, re.MULTILINE) or "max search depth too small" in said:
+        raise Failed(said)
+    if not states or int(states[1]) < least:
+        raise Failed("fewer than %d states:\n%s" % (least, said))
+
+
+def mutant(args, name):
+    defines, error, _ = MUTANTS[name]
+    said = search(args, "mutant " + name, defines + " MUTANT_" + name)
+    if not re.search("pan:1: .*(?:%s)" % error, said):
+        raise Failed(said)
+
+
+def main():
+    args = arguments(__doc__, "source-dir", "work-dir", cc={"default": "cc"}, long={"action": "store_true"},
+                     names="name")
+    for tool in ("spin", args.cc):
+        if not shutil.which(tool):
+            print("SKIPPED model.parking: %s is not installed" % tool)
+            return 77
+    args.work_dir = os.path.abspath(args.work_dir)
+    results = Checks()
+    cases = [(name, scenario, name) for name in {**SCENARIOS, **(LONG if args.long else {})}]
+    cases += [("mutant %s: %s" % (name, MUTANTS[name][2]), mutant, name) for name in MUTANTS]
+    if args.name:
+        cases = [case for case in cases if any(word in case[0] for word in args.name)]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda case: results.attempt(case[0], case[1], args, case[2]), cases))
+    return results.end()
+
+
+if __name__ == "__main__":
+    start(main)
