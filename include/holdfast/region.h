@@ -227,7 +227,8 @@ HF_MUST_CHECK size_t hf_region_end(hf_region_t *region, struct hf_region_fault *
  * signal mask is that at the fault, and the floating-point control bits are those before the call.
  * (On processors without sites, the jump leaves the signal handler.)
  * An exception, pthread_exit() or a cancellation may leave the function, too, and ends the region,
- * if the library was compiled with -fexceptions, as CMakeLists.txt does: src/region/region.c.
+ * if the library was compiled with -fexceptions: CMake's and Meson's builds are, and who compiles
+ * holdfast.c of `make single` adds it.
  *
  * Context:  any thread; not in a signal handler
  * Ordering: none
