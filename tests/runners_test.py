@@ -312,7 +312,7 @@ class Check(unittest.TestCase):
                 (["include/holdfast/internal/spinlock_queued.h"], ["spinlock", "queued"]),
                 (["tests/model/refcount.cpp"], ["refcount"]),
                 (["lab/variants/spinlock/mcs.h"], ["spinlock", "lab"]),
-                (["src/mutex/mutex.c", "tests/stress/lockref.cpp"], ["lockref", "mutex"]),
+                (["src/mutex/mutex.c", "tests/stress/lockref.cpp"], ["lockref", "mutex", "hf-run"]),
                 (["src/nofault/arch/x86_64.c"], ["nofault"]),
                 (["include/holdfast/internal/atomic.h"], ["waiting"]),
                 (["include/holdfast/internal/arch/x86_64/refcount.h"], ["refcount", "waiting"]),
