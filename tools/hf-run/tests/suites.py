@@ -14,6 +14,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 sys.path.insert(0, os.path.join(ROOT, "tests"))
@@ -22,6 +23,9 @@ from checks import Checks, Failed, arguments, run, start  # noqa: E402
 
 MODULES = ["test_threading", "test_thread", "test_threading_local", "test_queue", "test_threadsignals", "test_sched"]
 SECONDS = 900
+
+# With a profile the program finds a handler of SIGTERM that it has not set: hf-run(1), BUGS.
+KNOWN = {"test_interrupt_main_noerror (test.test_threading.InterruptMainTests.test_interrupt_main_noerror)"}
 
 
 def has_tests(python):
@@ -61,8 +65,11 @@ def main():
         checks.skip("cpython", "no interpreter with its tests: Debian's package is libpython3-testsuite")
     else:
         with_glibc = failures(python)
-        for name, option in (("cpython", []), ("cpython.profile", ["--profile"])):
-            checks.attempt(name, cpython, options.hf_run, python, with_glibc, option)
+        checks.attempt("cpython", cpython, options.hf_run, python, with_glibc, [])
+        # To a file: some tests want nothing on standard error.
+        with tempfile.TemporaryDirectory() as folder:
+            checks.attempt("cpython.profile", cpython, options.hf_run, python, with_glibc | KNOWN,
+                           ["--profile=" + os.path.join(folder, "profile")])
     checks.skip("redis", "Debian does not package its tests")
     checks.skip("memcached", "Debian does not package its tests")
     return checks.end() if python else 77
