@@ -47,7 +47,7 @@ const char *const KERNEL = "kernel tmpfs, system calls";
 #define STRING2(x) #x
 #define STRING(x) STRING2(x)
 /* The default's implementations, by the names that they have as variants. */
-const char *const DEFAULT = "refcount=saturating, lockref=bounded, spinlock=small";
+const char *const DEFAULT = "refcount=saturating, lockref=bounded";
 
 enum class Case { HOT, EACH, DEEP };
 const struct {
@@ -259,9 +259,7 @@ std::vector<Cell> openclose_cells(const Settings &settings)
 			cell.window_ms = 20;
 			cell.rounds = threads > cpus() ? 5 : 9;
 			for (const struct lab_tmpfs *on : all) {
-				/* The tables' spinlocks are not shared, so one case shows their cost. */
-				if (on == &lab_tmpfs_copy_holes ||
-				    (is != Case::HOT && !std::strncmp(on->name, "spinlock=", 9)))
+				if (on == &lab_tmpfs_copy_holes)
 					continue;
 				cell.rows = { Row("openclose", on->name,
 						  on == by_default ? "default"
