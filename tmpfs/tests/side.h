@@ -36,22 +36,24 @@
 
 #include "tmpfs.h"
 
-/* Two pages, the second without access. */
+/* A page, and behind it 64 KiB without access, so that no buffer reaches into other memory. */
 class bad_page {
 public:
 	bad_page()
-		: map_(static_cast<char *>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE,
+		: map_(static_cast<char *>(mmap(nullptr, SIZE, PROT_READ | PROT_WRITE,
 						MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)))
 	{
-		mprotect(map_ + 4096, 4096, PROT_NONE);
+		mprotect(map_ + 4096, SIZE - 4096, PROT_NONE);
 	}
-	~bad_page() { munmap(map_, 8192); }
+	~bad_page() { munmap(map_, SIZE); }
 	bad_page(const bad_page &) = delete;
 	bad_page &operator=(const bad_page &) = delete;
 	char *bad() const { return map_ + 4096; }
 	char *before(size_t good) const { return map_ + 4096 - good; }
 
 private:
+	static const size_t SIZE = 4096 + 65536;
+
 	char *map_;
 };
 
