@@ -419,7 +419,6 @@ static bool find_successor(struct hf_detail_bucket *bucket, const hf_atomic32_t 
 		next = next->next;
 		if (next && next->at == lock && next->processor == processor) {
 			waiter_take_out(bucket, next);
-			next->dequeued = true;
 			*woken = waiter_release(next);
 			return true;
 		}

@@ -39,7 +39,7 @@ struct hf_detail_waiter {
 	uint64_t born;      /* `born` of the bucket in which it was queued: Q7 */
 	uint32_t processor; /* where its thread ran before it queued */
 	uint64_t moved;     /* when it was moved to its lock's queue; only for the profile */
-	/* Another thread has taken it out of a queue; set under the lock of that bucket. */
+	/* Another thread has taken it out of the condition variable's queue; under that bucket's lock. */
 	HF_DETAIL_PARKING_BOOL dequeued;
 };
 
