@@ -590,6 +590,8 @@ static void windows(void)
 		cancellation(NORMAL, i % 3 * 50);
 	for (int i = 0; i < 3; i++)
 		cancellation(ROBUST, i * 50);
+	for (int i = 0; i < 4; i++)
+		freeing(ROBUST); /* a broadcast as soon as the mutex is released */
 	conds(ROBUST, CLOCK_REALTIME, 0, PTHREAD_PROCESS_PRIVATE);
 	nested_wait();
 }
