@@ -278,6 +278,8 @@ static void processes(void)
 	make(&sh->m, SHARED);
 	make_cond(&sh->c, CLOCK_REALTIME, PTHREAD_PROCESS_SHARED);
 	child = fork();
+	if (!child)
+		alarm(60); /* it must not stay behind if its parent is killed */
 	for (int i = 0; i < 300; i++) {
 		pthread_mutex_lock(&sh->m);
 		while (sh->turn % 2 != (child == 0))
