@@ -24,8 +24,8 @@
  * exception table entries, and the functions that inlined code calls. A change to any of them
  * increments the number. Inlined code then neither links nor loads with a library of another
  * layout: the linker or loader names the missing symbol, such as hf_detail_mutex_lock_slow_layout3.
- *         If a process loads two
- * copies of different layouts, the second reports that and aborts (src/process/process.h).
+ * If a process loads two copies of different layouts, the second reports that and aborts
+ * (src/process/process.h).
  */
 #define HF_DETAIL_LAYOUT 3
 
