@@ -281,8 +281,9 @@ static bool lose(hf_region_t *r, uintptr_t address)
 	int error = hf_detail_mapping_at(page, &m);
 	bool is_replaced = !error && is_zeros(&m); /* by another thread */
 
+	/* Unmapped, or about to be replaced by another thread: the access is repeated, and judged anew. */
 	if (error == -ENOENT || (!error && m.from > page))
-		return false; /* unmapped meanwhile */
+		return true;
 	if (error)
 		m = anything;
 	else if (!is_replaced && !is_of_region(r, page, &m))
