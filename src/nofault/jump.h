@@ -7,6 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "holdfast/internal/arch_nofault.h"
+
+#if !HF_ARCH_HAS_SITES
+
 struct hf_detail_mark {
 	sigjmp_buf where;
 	volatile struct hf_detail_mark *before; /* the mark of the code that a signal interrupted */
@@ -39,5 +43,7 @@ static inline bool hf_detail_mark_accesses(const volatile struct hf_detail_mark 
 	}
 	return false;
 }
+
+#endif /* !HF_ARCH_HAS_SITES */
 
 #endif
