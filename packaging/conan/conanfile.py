@@ -46,7 +46,7 @@ class HoldfastConan(ConanFile):
 
     def generate(self):
         toolchain = CMakeToolchain(self)
-        for part in ("TESTS", "EXAMPLES", "LAB", "TMPFS", "EXTERN"):
+        for part in ("TESTS", "EXAMPLES", "LAB", "TMPFS", "TOOLS", "EXTERN"):
             toolchain.cache_variables["HOLDFAST_BUILD_" + part] = False
         toolchain.cache_variables["HOLDFAST_INSTALL"] = True
         toolchain.generate()

@@ -269,7 +269,7 @@ class Lab(unittest.TestCase):
 
     def check_aim(self, aim):
         self.assertEqual(set(aim), AIM_FIELDS)
-        self.assertIn(aim["unit"], ("", "ns", "GB/s"))
+        self.assertIn(aim["unit"], ("", "ns", "us", "GB/s"))
         self.assertIn(aim["bound"], ("", "at least", "at most"))
         self.assertEqual(aim["aim"] is None, aim["bound"] == "", aim)
         self.assertEqual(bool(aim["why"]), aim["value"] is None, aim)
