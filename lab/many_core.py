@@ -28,6 +28,8 @@ TABLES = ("refcount", "lockref", "spinlock", "mutex")
 
 def hf_lab(program, *words):
     done = subprocess.run([program, *words], stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode == 3:
+        sys.exit("many_core.py: this machine was too busy; measure again on an idle one, or with --anyway")
     if done.returncode:
         sys.exit("many_core.py: hf-lab %s failed with exit status %d" % (words[0], done.returncode))
     return done.stdout
@@ -51,6 +53,7 @@ def main():
     parser.add_argument("--hf-lab", required=True, metavar="FILE")
     parser.add_argument("--out", required=True, type=Path, metavar="FOLDER")
     parser.add_argument("--seconds", type=int, default=570, metavar="N", help="for all of it (default: 570)")
+    parser.add_argument("--anyway", action="store_true", help="write the file even if the machine was busy")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     toml, results = args.out / "this-machine.toml", args.out / "many-core-results.json"
@@ -63,7 +66,7 @@ def main():
     print(classified, end="", flush=True)
     left = max(5, int(args.seconds - (time.monotonic() - start)))
     hf_lab(args.hf_lab, *TABLES, "--threads", ",".join(map(str, doubled(processors))), "--seconds", str(left),
-           "--json", str(results))
+           "--json", str(results), *(["--anyway"] if args.anyway else []))
     data = json.loads(results.read_text(encoding="utf-8"))
     data["many_core"] = {"class": re.search(r"^class: (\S+)", classified, re.MULTILINE)[1], "classify": classified,
                          "machine_file": toml.read_text(encoding="utf-8")}

@@ -292,7 +292,7 @@ class ManyCore(unittest.TestCase):
         lab = SIM.parent
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run([sys.executable, "-B", lab / "many_core.py", "--hf-lab", LAB, "--out", folder,
-                                   "--seconds", "8"], capture_output=True, text=True, check=False, timeout=600)
+                                   "--seconds", "8", "--anyway"], capture_output=True, text=True, check=False, timeout=600)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             (path,) = Path(folder).glob("*.json.gz")
             data = json.loads(gzip.decompress(path.read_bytes()))
