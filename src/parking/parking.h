@@ -17,9 +17,10 @@
  */
 #include "holdfast/internal/parking.h"
 
-/* A model checker replaces this type to watch its accesses. */
+/* A model checker replaces these types to watch their accesses. */
 #ifndef HF_DETAIL_PARKING_BOOL
 #define HF_DETAIL_PARKING_BOOL bool
+#define HF_DETAIL_PARKING_NUMBER uint32_t
 #endif
 
 /* The states of a waiter, drawn in parking.c. */
@@ -36,9 +37,9 @@ struct hf_detail_waiter {
 	const void *at;      /* in whose queue it is: its lock, or what it waits for */
 	hf_atomic32_t *lock; /* what it will lock */
 	struct hf_detail_waiter *next, *prev;
-	uint64_t born;      /* `born` of the bucket in which it was queued: Q7 */
-	uint32_t processor; /* where its thread ran before it queued */
-	uint64_t moved;     /* when it was moved to its lock's queue; only for the profile */
+	uint64_t born;                      /* `born` of the bucket in which it was queued: Q7 */
+	HF_DETAIL_PARKING_NUMBER processor; /* where its thread ran before it queued */
+	uint64_t moved; /* when it was moved to its lock's queue; only for the profile */
 	/* Another thread has taken it out of the condition variable's queue; under that bucket's lock. */
 	HF_DETAIL_PARKING_BOOL dequeued;
 };

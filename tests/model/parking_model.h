@@ -16,22 +16,24 @@ namespace hf_model
  * Plain data in a waiter; the checker reports a race on it. It is written when the waiter's thread
  * reuses the stack, which must come after all accesses of other threads (Q8).
  */
-class watched {
+template <class T>
+class watched_field {
 	plain own_;
 
 public:
-	~watched() { set(own_, 0); }
-	watched &operator=(bool value)
+	~watched_field() { set(own_, 0); }
+	watched_field &operator=(T value)
 	{
 		set(own_, value);
 		return *this;
 	}
-	operator bool() const { return get(own_) != 0; }
+	operator T() const { return static_cast<T>(get(own_)); }
 };
 } // namespace hf_model
 
 #define HF_DETAIL_PARKING_IS_MODEL
-#define HF_DETAIL_PARKING_BOOL hf_model::watched
+#define HF_DETAIL_PARKING_BOOL hf_model::watched_field<bool>
+#define HF_DETAIL_PARKING_NUMBER hf_model::watched_field<uint32_t>
 #define HF_DETAIL_PARKING_BUCKETS 1
 #define HF_DETAIL_PARKING_INDEX(at) ((void)(at), 0u)
 #define HF_MUTEX_SPIN_NS 1
