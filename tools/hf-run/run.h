@@ -229,7 +229,10 @@ HF_INLINE uint32_t hf_run_record_place(uint64_t key)
 void hf_run_profile_start(bool has_events);
 void hf_run_profile_taken(struct hf_run_mutex *m, uint64_t start, const void *caller);
 void hf_run_profile_held(uint32_t place, uint64_t since, uint64_t now);
-void hf_run_profile_cond_waited(uint32_t place, uint64_t start, bool signalled, const void *caller);
+void hf_run_profile_cond_waited(uint32_t place, uint64_t start, uint64_t end, bool signalled,
+				const void *caller);
+/* Since when this thread's last wait for a mutex inside of the library lasted; 0 = there was none. */
+extern HF_RUN_THREAD uint64_t hf_run_relocks __attribute__((visibility("hidden")));
 void hf_run_profile_signalled(uint32_t place, bool woke);
 /* Before a thread waits: notes its stack now and then. */
 void hf_run_profile_waits(uint32_t place, const void *caller);

@@ -71,6 +71,8 @@ static HF_RUN_COLD bool wait_foreign(struct hf_run_cond *c, pthread_mutex_t *mut
 	if (!*error)
 		signalled = hf_detail_cond_wait(&c->waiters, &lock->word, deadline);
 	hf_mutex_unlock(lock);
+	if (is_profiled())
+		hf_run_relocks = hf_run_ticks();
 	if (!*error)
 		*error = pthread_mutex_lock(mutex);
 	return signalled;
@@ -108,9 +110,12 @@ static bool wait_own(struct hf_run_cond *c, struct hf_run_mutex *m, uint64_t dea
 	since = hf_run_releasing(m, caller);
 	if (since)
 		hf_run_profile_held(place, since, hf_run_ticks());
+	if (is_profiled())
+		hf_run_profile_waits(place, caller);
+	hf_run_relocks = 0;
 	hf_run_call_site = caller;
 	signalled = hf_detail_cond_wait(&c->waiters, &m->lock.word, deadline);
-	hf_run_taken(m, 0, caller);
+	hf_run_taken(m, hf_run_relocks, caller);
 	return signalled;
 }
 
@@ -145,7 +150,9 @@ static int wait_at(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock
 	else
 		signalled = wait_own(c, m, hf_run_deadline(clock, end), caller);
 	if (start)
-		hf_run_profile_cond_waited(place, start, signalled, caller);
+		hf_run_profile_cond_waited(place, start,
+					   hf_run_relocks ? hf_run_relocks : hf_run_ticks(),
+					   signalled, caller);
 	hf_run_wait_ended(signalled);
 	if (error)
 		return error;

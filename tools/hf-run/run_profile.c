@@ -79,6 +79,21 @@ static void find_counter(void)
 
 static uint64_t ticks_each_100_us = 100000;
 
+/* ---- the library's own waits: see site.h --------------------------------------------------------- */
+
+HF_RUN_THREAD uint64_t hf_run_relocks;
+
+uint64_t hf_run_profile_begin(void)
+{
+	return (hf_run_watch & HF_RUN_PROFILE) && !hf_run_is_busy ? hf_run_ticks() : 0;
+}
+
+void hf_run_profile_end(uint64_t start, enum hf_detail_profile_kind kind)
+{
+	if (start && kind == HF_DETAIL_PROFILE_MUTEX)
+		hf_run_relocks = start;
+}
+
 /* ---- threads -------------------------------------------------------------------------------------- */
 
 /* 0 = has none yet. THREADS and more share records: their counts may lose some. */
@@ -302,10 +317,11 @@ void hf_run_profile_held(uint32_t place, uint64_t since, uint64_t now)
 		add_event(HF_RUN_HELD, place, since, since + ticks);
 }
 
-void hf_run_profile_cond_waited(uint32_t place, uint64_t start, bool signalled, const void *caller)
+void hf_run_profile_cond_waited(uint32_t place, uint64_t start, uint64_t end, bool signalled,
+				const void *caller)
 {
 	struct hf_run_record *record = record_of(place);
-	uint64_t ticks = since_start(hf_run_ticks(), start);
+	uint64_t ticks = since_start(end, start);
 
 	add(&record->taken, 1);
 	add(&record->contended, !signalled);

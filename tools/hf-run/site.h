@@ -6,6 +6,7 @@
  * name the caller of the pthread function, a mutex's class is kept in the mutex, and a thread that
  * waits at a condition variable can be cancelled.
  */
+#include "holdfast/internal/profile.h"
 #include "holdfast/report.h"
 
 #define HF_RUN_THREAD __thread __attribute__((tls_model("initial-exec")))
@@ -15,6 +16,14 @@ extern HF_RUN_THREAD const void *hf_run_call_site __attribute__((visibility("hid
 
 #undef HF_DETAIL_CALL_SITE
 #define HF_DETAIL_CALL_SITE hf_run_call_site
+
+/* The library's own profile: hf-run counts in its place, but asks it since when a thread relocks. */
+#undef hf_detail_profile_begin
+#undef hf_detail_profile_end
+#define hf_detail_profile_begin() hf_run_profile_begin()
+#define hf_detail_profile_end(start, kind, lock, site) hf_run_profile_end(start, kind)
+uint64_t hf_run_profile_begin(void);
+void hf_run_profile_end(uint64_t start, enum hf_detail_profile_kind kind);
 
 /* src/parking/parking.c: a waiter is queued, and is about to wait. Returns the deadline. */
 #define HF_DETAIL_PARKING_QUEUED(waiter, deadline) hf_run_queued(waiter, deadline)

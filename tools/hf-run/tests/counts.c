@@ -12,6 +12,8 @@ enum { THREADS = 4, EACH = 1000, MADE = 3 };
 
 static pthread_mutex_t known = PTHREAD_MUTEX_INITIALIZER, recursive, made[MADE];
 static pthread_cond_t unheard = PTHREAD_COND_INITIALIZER;
+static pthread_mutex_t relocked = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t signalled = PTHREAD_COND_INITIALIZER;
 
 static void *work(void *unused)
 {
@@ -49,6 +51,37 @@ static void wait_once(void)
 	pthread_join(t, NULL);
 }
 
+/* A waiter is signalled while the mutex is held, and waits for the mutex for some milliseconds. */
+static int waits, is_over;
+
+static void *wait_for_signal(void *unused)
+{
+	pthread_mutex_lock(&relocked);
+	waits = 1;
+	while (!is_over)
+		pthread_cond_wait(&signalled, &relocked);
+	pthread_mutex_unlock(&relocked);
+	return unused;
+}
+
+static void signal_and_hold(void)
+{
+	pthread_t t;
+
+	pthread_create(&t, NULL, wait_for_signal, NULL);
+	while (!is_over) {
+		usleep(1000);
+		pthread_mutex_lock(&relocked);
+		if (waits) {
+			is_over = 1;
+			pthread_cond_signal(&signalled);
+			usleep(20000);
+		}
+		pthread_mutex_unlock(&relocked);
+	}
+	pthread_join(t, NULL);
+}
+
 static void work_in_threads(void)
 {
 	pthread_t t[THREADS];
@@ -75,6 +108,8 @@ int main(int count, char **arguments)
 	for (int i = 0; i < 3; i++)
 		pthread_mutex_unlock(&recursive);
 	work_in_threads();
+	if (strcmp(how, "relock") == 0)
+		signal_and_hold();
 	if (strcmp(how, "_exit") == 0)
 		_exit(7);
 	if (strcmp(how, "kill") == 0)

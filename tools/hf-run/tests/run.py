@@ -141,6 +141,21 @@ def exact(runner):
     expect(waits and max(wait["dur"] for wait in waits) >= 1000 and {"ts", "tid", "pid"} <= set(waits[0]), "trace: %s" % trace[:5])
 
 
+def relock(runner):
+    """The wait to lock again after a signal is the mutex's, not the condition variable's."""
+    runner.run(["--profile=" + runner.file("relock")], "counts", "relock", status=7)
+    profile = mutexes(runner, "relock.json")
+    rows = [row for row in profile["mutexes"] if "relocked" in row["object"]]
+    expect(rows and rows[0]["contended"] >= 1 and rows[0]["wait_longest_ns"] >= 1000000, "mutex: %s" % rows)
+    expect(any("wait_for_signal" in frame for site in rows[0]["waited_at"] for frame in site["stack"]),
+           "no stack has wait_for_signal: %s" % rows[0]["waited_at"])
+    trace = mutexes(runner, "relock.trace.json")["traceEvents"]
+    again = [event for event in trace if event.get("name") == "wait for relocked"]
+    before = [event for event in trace if event.get("name") == "wait at signalled"]
+    expect(again and all(event["ts"] + event["dur"] <= again[-1]["ts"] + 1 for event in before),
+           "the waits overlap: %s %s" % (before, again))
+
+
 def ends(runner, how, status):
     path = runner.file("ends_" + how)
     for name in (path, path + ".json"):
@@ -179,6 +194,7 @@ def vfork(runner):
 
 def all_profile(checks, runner):
     checks.attempt("profile.exact", exact, runner)
+    checks.attempt("profile.relock", relock, runner)
     checks.attempt("profile.exit", ends, runner, "exit", 7)
     checks.attempt("profile._exit", ends, runner, "_exit", 7)
     if runner.emulator:
