@@ -124,11 +124,12 @@ hf-run: ## build hf-run, which runs unmodified programs with Holdfast's mutexes:
 	cmake --build --preset release --target hf-run
 	@echo 'build/release/tools/hf-run/hf-run --profile PROGRAM'
 
-programs: ## run sixteen of Debian's programs with glibc's mutexes and with Holdfast's, in 15 minutes; BUSY=1: beside busy processes
+programs: ## run Debian's programs with glibc's mutexes and with Holdfast's, in 15 minutes; BUSY=1: beside busy processes; UPDATE=1: in docs/programs.md, too
 	@scripts/bootstrap.sh programs
 	@$(MAKE) --no-print-directory hf-run
 	$(PYTHON3) -B tools/hf-run/programs.py --hf-run build/release/tools/hf-run/hf-run --work-dir build/programs \
-		--seconds $(or $(SECONDS),900) $(if $(BUSY),--busy) $(NAMES)
+		--seconds $(or $(SECONDS),900) --json build/programs$(if $(BUSY),-busy).json \
+		$(if $(BUSY),--busy) $(if $(UPDATE),--update docs/programs.md) $(NAMES)
 
 runtimes: ## test recovery from faults in Go, Rust, OpenJDK, CPython, Node.js and gdb
 	@scripts/bootstrap.sh runtimes $@

@@ -3,21 +3,24 @@
 """Run unmodified programs with glibc's mutexes and with Holdfast's, in turns.
 
     programs.py --hf-run PROGRAM --work-dir DIR [--pairs N] [--seconds N] [--busy] [--with OPTION]
-                [--update FILE] [NAME...]
+                [--update FILE] [--json FILE] [NAME...]
 
   --pairs    how many pairs of runs of each program, at most (9)
   --seconds  begin no pair after so many seconds in all (900)
   --busy     beside as many busy processes as there are processors
   --with     compare hf-run with this option (--profile, say) with hf-run without it
-  --update   also replace the table in this file, between its marks
+  --update   also replace the table in this file, between its marks: with --busy, those of the busy table
+  --json     also write the results of each run to this file
 
 Every program is one of Debian's; one that is not installed is left out, in words. Servers and clients talk on the
 loopback only. Outputs are compared: those of compressors and encoders byte by byte, the servers' by their clients.
 A ratio is that of a pair of runs, one after the other; the table has the median of the ratios, and the smallest and
-largest. CPU time is that of the program (of a server without its client).
+largest. CPU time is that of the program (of a server without its client). `start` runs true: with glibc alone, and
+under hf-run, which is a program of its own.
 """
 import argparse
 import hashlib
+import json
 import os
 import platform
 import re
@@ -172,8 +175,9 @@ def timed(*command, needs=(), digest=True):
     """A program that writes its result to standard output; {name} is a file of the work folder."""
     def measure(prefix, work):
         need(command[0], *needs)
-        wall, cpu, output = run(prefix, *(word.format(text=os.path.join(work, "text"), clip=os.path.join(work, "clip.y4m"),
-                                                      gil=os.path.join(work, "gil.py"), java=work) for word in command))
+        files = {name.partition(".")[0]: os.path.join(work, name)
+                 for name in ("text", "long_text", "clip.y4m", "gil.py")}
+        wall, cpu, output = run(prefix, *(word.format(java=work, **files) for word in command))
         return {"speed": 1 / wall, "cpu": cpu, "output": hashlib.sha256(output).hexdigest() if digest else "done"}
     return measure
 
@@ -190,15 +194,23 @@ def rocksdb(which):
     return measure
 
 
+def start(prefix, _):
+    """What it costs to start the shortest program, as the mean of 100."""
+    done = [run(prefix, "true") for _ in range(100)]
+    return {"speed": len(done) / sum(wall for wall, _, _ in done), "cpu": sum(cpu for _, cpu, _ in done) / len(done),
+            "output": "done"}
+
+
 PROGRAMS = {
+    "start": start,
     "redis": redis, "memcached": memcached, "mariadb": mariadb, "rocksdb": rocksdb("overwrite"),
     "rocksdb-read": rocksdb("fillseq,readwhilewriting"), "sysbench-mutex": sysbench, "stress-ng-mutex": stress_ng,
     "python3": timed("/usr/bin/python3", "-B", "{gil}"),
     "javac": timed("javac", "-proc:none", "-d", "{java}/classes", "{java}/Many.java"),
     "pbzip2": timed("pbzip2", "-p4", "-b1", "-1", "-k", "-c", "-f", "{text}"),
     "lbzip2": timed("lbzip2", "-n4", "-k", "-1", "-c", "-f", "{text}"),
-    "pigz": timed("pigz", "-p4", "-b", "32", "-n", "-1", "-k", "-c", "-f", "{text}"),
-    "zstd": timed("zstd", "-T4", "-1", "-B512K", "-k", "-c", "-q", "-f", "{text}"),
+    "pigz": timed("pigz", "-p4", "-b", "32", "-n", "-1", "-k", "-c", "-f", "{long_text}"),
+    "zstd": timed("zstd", "-T4", "-1", "-B512K", "-k", "-c", "-q", "-f", "{long_text}"),
     "xz": timed("xz", "-T4", "-0", "--block-size=200KiB", "-k", "-c", "-f", "{text}"),
     "x265": timed("x265", "--input", "{clip}", "--preset", "ultrafast", "--pools", "4", "-F", "3", "--no-info", "--log-level",
                   "error", "-o", "/dev/stdout", needs=["ffmpeg"], digest=False),
@@ -229,8 +241,9 @@ def prepare(work):
     for _ in range(1500000):
         state = state * 6364136223846793005 + 1442695040888963407 & 0xFFFFFFFFFFFFFFFF
         words.append("%x" % (state >> 52))
-    with open(os.path.join(work, "text"), "w", encoding="ascii") as file:
-        file.write(" ".join(words))
+    for name, times in (("text", 1), ("long_text", 6)):  # long_text: of the fast ones, whose start would count
+        with open(os.path.join(work, name), "w", encoding="ascii") as file:
+            file.write(" ".join(words * times))
     with open(os.path.join(work, "gil.py"), "w", encoding="ascii") as file:
         file.write(GIL)
     with open(os.path.join(work, "Many.java"), "w", encoding="ascii") as file:
@@ -269,8 +282,8 @@ def machine():
                                                      platform.release(), platform.libc_ver()[1])
 
 
-def update(path, table):
-    begin, end = "<!-- programs: begin -->", "<!-- programs: end -->"
+def update(path, name, table):
+    begin, end = "<!-- %s: begin -->" % name, "<!-- %s: end -->" % name
     with open(path, encoding="utf-8") as file:
         text = file.read()
     before, rest = text.split(begin)
@@ -287,6 +300,7 @@ def main():
     parser.add_argument("--busy", action="store_true")
     parser.add_argument("--with", dest="option")
     parser.add_argument("--update")
+    parser.add_argument("--json")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     deadline = time.monotonic() + options.seconds
@@ -299,6 +313,7 @@ def main():
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in
             range(len(os.sched_getaffinity(0)) if options.busy else 0)]
     lines = ["| program | pairs | speed | CPU time | 99th percentile |", "| --- | ---: | --- | --- | --- |"]
+    raw = {}
     status, load, started = 0, os.getloadavg()[0], time.strftime("%Y-%m-%d")
     names = options.names or list(PROGRAMS)
     try:
@@ -314,6 +329,7 @@ def main():
                 print("%s: FAILED: %s" % (name, what), flush=True)
                 status = 1
                 continue
+            raw[name] = [{"glibc": old, "holdfast": new} for old, new in pairs]
             late = ratios(pairs, "p99")
             lines.append("| %s | %d | %s | %s | %s |" % (name, len(pairs), spread(ratios(pairs, "speed")),
                                                          spread(ratios(pairs, "cpu")), spread(late) if late else ""))
@@ -327,7 +343,10 @@ def main():
         machine(), started, ", beside %d busy processes" % len(busy) if busy else "", load)]
     print(lines[-1])
     if options.update:
-        update(options.update, "\n".join(lines))
+        update(options.update, "busy programs" if options.busy else "programs", "\n".join(lines))
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump({"machine": lines[-1], "busy": options.busy, "programs": raw}, file, indent=1)
     return status
 
 
