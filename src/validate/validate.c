@@ -241,7 +241,8 @@ static void set_class(const void *lock, const void *key)
 /* V4. Finds or adds a pair. Returns NULL if there is no room. */
 static struct pair *find_pair(uint64_t low, uint64_t high)
 {
-	uint64_t key = mix(3 * low + high) | 1;
+	/* Identities may be small numbers: no two pairs of such have one sum. */
+	uint64_t key = mix(low * 0x9e3779b97f4a7c15u + high) | 1;
 
 	for (uint64_t i = 0, step = key >> 32 | 1; i < PROBES; i++) {
 		struct pair *pair = &pairs[((key >> 1) + i * step) % HF_VALIDATE_PAIRS];

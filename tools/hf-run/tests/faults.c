@@ -67,6 +67,23 @@ static void reuse(void)
 	free(b);
 }
 
+/*
+ * Every pair of some mutexes, each in one order, which is not that of their first use for each: pairs whose
+ * identities have the same sum, or another simple one, are different pairs.
+ */
+static void pairs(void)
+{
+	enum { COUNT = 24 };
+	static pthread_mutex_t all[COUNT];
+
+	for (int i = 1; i < COUNT; i++)
+		take_both(&all[0], &all[i]);
+	for (int i = COUNT - 1; i > 0; i--) {
+		for (int j = i - 1; j > 0; j--)
+			take_both(&all[i], &all[j]);
+	}
+}
+
 int main(int count, char **arguments)
 {
 	const char *what = count > 1 ? arguments[1] : "";
@@ -91,6 +108,8 @@ int main(int count, char **arguments)
 		in_thread(keep, &one);
 	if (strcmp(what, "reuse") == 0)
 		reuse();
+	if (strcmp(what, "pairs") == 0)
+		pairs();
 	/* One class, more locks than the table of pairs has places; then the wrong order after all. */
 	if (strcmp(what, "many") == 0) {
 		for (int i = 0; i < 10000; i++)

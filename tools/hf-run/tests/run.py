@@ -209,7 +209,7 @@ def all_profile(checks, runner):
 # ---- validate
 
 FAULTS = {  # the fault, and what is reported
-    "nothing": [], "reuse": [],
+    "nothing": [], "reuse": [], "pairs": [],
     "order": ["order inverted"], "recursion": ["recursion"], "twice": ["order inverted", "recursion"],
     "owner": ["unlock by a thread that does not hold it"], "end": ["held by a thread that ends"],
     "many": ["order inverted"],
