@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: MIT
 """Run unmodified programs with glibc's mutexes and with Holdfast's, in turns.
 
-    programs.py --hf-run PROGRAM --work-dir DIR [--pairs N] [--seconds N] [--busy] [--with OPTION]
+    programs.py --hf-run PROGRAM --work-dir DIR [--pairs N] [--seconds N] [--busy] [--with=OPTION]
                 [--update FILE] [--json FILE] [NAME...]
 
   --pairs    how many pairs of runs of each program, at most (9)
   --seconds  begin no pair after so many seconds in all (900)
   --busy     beside as many busy processes as there are processors
-  --with     compare hf-run with this option (--profile, say) with hf-run without it
+  --with     compare hf-run with this option (--with=--profile, say) with hf-run without it
   --update   also replace the table in this file, between its marks: with --busy, those of the busy table
   --json     also write the results of each run to this file
 
