@@ -6,7 +6,7 @@
     test.py --all               every stage: `make test-all`
     test.py --rest              the stages of `make test-all` that `make test` does not run
     test.py STAGE...            these stages
-    test.py --lanes N ...       run N stages at a time (default 2)
+    test.py --lanes N ...       run N stages at a time (default 3)
 
 Each stage runs in a lane. What must not have neighbours, such as the stress tests, runs at the end, one after the other.
 A line is printed when a stage begins and when it ends; "processor" is the time that it kept processors busy. The last line
@@ -42,9 +42,9 @@ NOT_WHEN_BUSY = "^(%s)$" % "|".join((
     "nofault.(sweep.*|link|gone|sanitize)", "tmpfs.*", "zephyr.seam",
     ".*mutant.*", "model.*", "abi.*", "man.*"))
 TAIL = 60  # how many lines of a failure's output are shown
-LANES = 2
 LIMIT = 2400  # seconds for one command of a stage; one that takes longer is taken for one that hangs
 GRACE = 10  # seconds that a command gets to clean up when it is ended
+LANES = 3  # many a stage waits for one program, such as an emulator that boots a kernel
 JOBS = str(len(os.sched_getaffinity(0)))
 
 
