@@ -5,7 +5,7 @@
  *
  * Without them each access is a plain volatile one, and its fault label is never reached.
  */
-#include "../src/nofault/nofault.h"
+#include "../src/nofault/implementation.h"
 
 #if HF_ARCH_HAS_SITES
 

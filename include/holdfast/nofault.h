@@ -76,7 +76,7 @@
  *
  * Source   docs/design/0009-nofault.md; the counts: gVisor's safecopy has the same definition
  */
-#include "internal/arch_nofault.h"
+#include "internal/arch_access.h"
 #include "internal/atomic.h"
 #include "internal/nofault/sanitize.h"
 #include "internal/nofault/site.h"

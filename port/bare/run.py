@@ -51,7 +51,7 @@ SATURATION = ("refcount.h", "#define HF_REFCOUNT_SATURATED (INT32_MIN / 2)",
               "#define HF_REFCOUNT_SATURATED (INT32_MIN / 4)")
 
 
-NO_SITE = ("internal/arch/aarch64/nofault.h", 'HF_SITE("1b", "4b") HF_SITE("2b", "4b")',
+NO_SITE = ("internal/arch/aarch64/access.h", 'HF_SITE("1b", "4b") HF_SITE("2b", "4b")',
            'HF_SITE("2b", "4b")')
 
 

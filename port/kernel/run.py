@@ -66,7 +66,7 @@ SATURATION = ("refcount.h", "#define HF_REFCOUNT_SATURATED (INT32_MIN / 2)",
 UNLOCK = ("spinlock_ticket.h", "hf_atomic32_store_release(&lock->serving,",
           "hf_atomic32_store_relaxed(&lock->serving,")
 NO_SITE = {
-    "amd64": ("internal/arch/x86_64/nofault.h", '''void *dst, size_t len)
+    "amd64": ("internal/arch/x86_64/access.h", '''void *dst, size_t len)
 {
 	__asm__ volatile("1:	rep stosb\\n"
 			 "2:\\n" HF_SITE("1b", "2b")
@@ -75,7 +75,7 @@ NO_SITE = {
 	__asm__ volatile("1:	rep stosb\\n"
 			 "2:\\n"
 			 : "+&D"(dst), "+&c"(len)'''),
-    "arm64": ("internal/arch/aarch64/nofault.h", 'goto("1:	dc zva, %0\\n" HF_SITE("1b", "%l[" #label "]")',
+    "arm64": ("internal/arch/aarch64/access.h", 'goto("1:	dc zva, %0\\n" HF_SITE("1b", "%l[" #label "]")',
               'goto("1:	dc zva, %0\\n"'),
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cpu - what the processor reports, read once. */
-#include "holdfast/internal/arch_nofault.h"
+#include "holdfast/internal/arch_access.h"
 #include "holdfast/internal/atomic.h"
 #include "cpu.h"
 #include "../env/env.h"

@@ -3,7 +3,7 @@
  * generic - clear and copy in aligned words of 8 bytes, for any processor with sites. (jump.c has
  * those without sites.)
  */
-#include "nofault.h"
+#include "implementation.h"
 
 #if HF_ARCH_HAS_SITES
 

@@ -19,7 +19,7 @@
 
 #include "fault.h"
 #include "handler.h"
-#include "nofault.h"
+#include "implementation.h"
 #include "sites.h"
 
 static const int signals[] = { SIGSEGV, SIGBUS };

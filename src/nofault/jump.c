@@ -5,7 +5,7 @@
  * Each operation marks, with sigsetjmp(), where to continue after a fault, and keeps its frontier
  * in memory. The signal handler (handler.c) jumps to the thread's newest mark.
  */
-#include "nofault.h"
+#include "implementation.h"
 
 #if !HF_ARCH_HAS_SITES
 

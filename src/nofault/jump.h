@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "holdfast/internal/arch_nofault.h"
+#include "holdfast/internal/arch_access.h"
 
 #if !HF_ARCH_HAS_SITES
 

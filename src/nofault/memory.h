@@ -4,11 +4,11 @@
 /*
  * memory - what the implementations of fill, move, compare and find share.
  *
- * Stores keep E1 of nofault.h, so that the count is known when one faults. Loads need no such
+ * Stores keep E1 of implementation.h, so that the count is known when one faults. Loads need no such
  * rule: after a faulting one the rest is done byte by byte from the frontier, and a second fault
  * finds the first bad byte.
  */
-#include "nofault.h"
+#include "implementation.h"
 
 #if HF_ARCH_HAS_REP && HF_HAS_VECTORS
 typedef long long hf_detail_w16 __attribute__((vector_size(16), may_alias, aligned(1)));

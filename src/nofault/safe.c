@@ -8,7 +8,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "nofault.h"
+#include "implementation.h"
 
 enum { PIECES = 16 };
 

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "../env/env.h"
-#include "nofault.h"
+#include "implementation.h"
 
 /*
  * Here, and not with the rest of Linux user space: choose.c calls it, so a program that links the

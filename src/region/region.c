@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "../env/env.h"
-#include "../nofault/nofault.h"
+#include "../nofault/implementation.h"
 #include "../nofault/fault.h"
 #include "../profile/probe.h"
 #include "holdfast/report.h"
@@ -638,22 +638,22 @@ static size_t file_has(const hf_region_t *r)
 	return size > r->offset ? (size_t)(size - r->offset) : 0;
 }
 
-struct heir {
+struct reporter {
 	uintptr_t from, to;
 	bool found;
 };
 
 /* Does this region report the loss of all these pages? Then its end will settle it. */
-static void heir_visit(struct hf_detail_regions *regions, hf_region_t *r, void *data)
+static void reporter_visit(struct hf_detail_regions *regions, hf_region_t *r, void *data)
 {
-	struct heir *heir = (struct heir *)data;
+	struct reporter *other = (struct reporter *)data;
 	uint64_t lost = hf_atomic64_load_seq_cst(&r->lost);
 
 	(void)regions;
 	if (!r->jump && lost != HF_DETAIL_REGION_NONE &&
-	    down((uintptr_t)lost, all.page) <= heir->from &&
-	    heir->to <= up(r->base + r->len, all.page))
-		heir->found = true;
+	    down((uintptr_t)lost, all.page) <= other->from &&
+	    other->to <= up(r->base + r->len, all.page))
+		other->found = true;
 }
 
 /* Makes all zeros writable. Returns 0 or -errno. */
@@ -677,18 +677,18 @@ static int open_all(uintptr_t from, uintptr_t to)
 /* The zeros stay; they become writable if the mapping was. Returns 0 or -errno. */
 static int leave_zeros(hf_region_t *r, uint64_t lost)
 {
-	struct heir heir = { down((uintptr_t)lost, all.page), up(r->base + r->len, all.page),
-			     false };
+	struct reporter other = { down((uintptr_t)lost, all.page), up(r->base + r->len, all.page),
+				  false };
 	uint32_t parity;
 	int error = 0;
 
 	if (hf_atomic32_load_relaxed(&r->access) != HF_DETAIL_REGION_WRITABLE)
 		return 0;
 	parity = hf_grace_enter(&all.grace);
-	hf_detail_regions_each(&all, heir_visit, &heir);
-	if (!heir.found) {
+	hf_detail_regions_each(&all, reporter_visit, &other);
+	if (!other.found) {
 		note_write(r, lost);
-		error = open_all(heir.from, heir.to);
+		error = open_all(other.from, other.to);
 	}
 	hf_grace_leave(&all.grace, parity);
 	return error;

@@ -2,7 +2,8 @@
 #ifndef HF_SRC_REGION_LIST_H
 #define HF_SRC_REGION_LIST_H
 /*
- * region_list - the lists of open regions, read by signal handlers of all threads.
+ * region_list - the lists of open regions, read by signal handlers of all threads. A header, because the
+ * model includes it without region.c, and the compiler inlines it into begin and end.
  *
  * State
  *   Each thread has a list of its regions, the newest first, in its own memory. While it is not

@@ -66,7 +66,7 @@ PLACES = [
     ("macro of a processor",
      r"__(x86_64|amd64|i386|aarch64|arm|thumb|riscv\w*|powerpc64|powerpc|s390x|s390|mips\w*|"
      r"sparc\w*|loongarch\w*|ARM_\w+|SSE\w*|AVX\w*|PPC\w*)(__)?|_M_(X64|IX86|ARM64|AMD64)",
-     ("internal/arch.h", "internal/arch_nofault.h", "internal/arch/")),
+     ("internal/arch.h", "internal/arch_access.h", "internal/arch/")),
     ("macro of an environment",
      r"__linux(__)?|__KERNEL__|__STDC_HOSTED__|__unix(__)?|__APPLE__|__FreeBSD__|_WIN32|__ZEPHYR__|"
      r"__GLIBC__|__BIONIC__", ("internal/env.h", "internal/env/", "src/env/")),
@@ -667,7 +667,7 @@ def system_headers(tree):
 def arch_folders(tree):
     """All folders arch/<cpu>/ have the same files, with the same macros and functions in the same order.
 
-    nofault.h may have more, which src/ uses on processors that recover faults by a table of sites."""
+    access.h may have more, which src/ uses on processors that recover faults by a table of sites."""
     folders = {}
     for name in tree.files:
         if match := re.match(r"internal/arch/(\w+)/(.+)", name):
@@ -679,7 +679,7 @@ def arch_folders(tree):
         for name in sorted(set(files) & set(base)):
             if '#include "../generic/%s"' % name in tree.text["internal/arch/%s/%s" % (cpu, name)]:
                 files[name] = files[name] or base[name]
-            if name == "nofault.h":
+            if name == "access.h":
                 files[name] = [offer for offer in files[name] if offer in base[name]]
             for mine, generic in zip(files[name] + ["the end"] * 99, base[name] + ["the end"]):
                 if mine != generic:
@@ -882,7 +882,7 @@ MUTANTS = [
      lambda t: definitions(t, GCC), "hf_refcount_made: 0"),
     ("a missing file in arch", "internal/arch/generic/spin.h", None, arch_folders, "spin.h"),
     ("a variant that includes the library's sources", "lab/variants/spinlock/cas.h",
-     append('#include "../../../src/nofault/nofault.h"\n'), variant_includes, "spinlock/cas.h includes ../../../src/"),
+     append('#include "../../../src/nofault/implementation.h"\n'), variant_includes, "spinlock/cas.h includes ../../../src/"),
     ("a variant that includes another folder's", "lab/variants/refcount/cmpxchg.h",
      append('#include "spinlock/cas.h"\n'), variant_includes, "refcount/cmpxchg.h includes spinlock/cas.h"),
     ("a variant that includes no installed header", "lab/variants/lockref/locked.h",

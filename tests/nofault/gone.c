@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "../../lab/variants/nofault/implementations.h"
-#include "../../src/nofault/nofault.h"
+#include "../../src/nofault/implementation.h"
 #include "../ktap.h"
 
 enum { PAGE = 4096, FILL = 0x55, TRAP_FLAG = 0x100 };

@@ -29,7 +29,7 @@
 
 #include "../../lab/variants/nofault/implementations.h"
 #include "../../src/nofault/memory.h"
-#include "../../src/nofault/nofault.h"
+#include "../../src/nofault/implementation.h"
 #include "../ktap.h"
 
 #include "../../src/cpu/cpu.h"

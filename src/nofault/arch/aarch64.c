@@ -5,7 +5,7 @@
  * General registers only, so that a kernel and a bare-metal image can use them. Stores of a loop
  * are aligned to their 16 bytes and so lie in one page: E1.
  */
-#include "../nofault.h"
+#include "../implementation.h"
 
 #if HF_ARCH_HAS_PAIR
 

@@ -6,7 +6,7 @@
  * vol. 3, 9.1.1, allows only larger ones to be written in part). So these may cross pages; after a
  * fault, the bytes on the first page are written one by one.
  */
-#include "../nofault.h"
+#include "../implementation.h"
 
 #if HF_ARCH_HAS_REP
 

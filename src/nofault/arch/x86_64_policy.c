@@ -2,7 +2,7 @@
 /* x86_64_policy - one rule, and a table of the processors to which it does not apply. */
 #include "x86_64_policy.h"
 
-#include "holdfast/internal/arch_nofault.h"
+#include "holdfast/internal/arch_access.h"
 
 #if HF_ARCH_HAS_REP
 

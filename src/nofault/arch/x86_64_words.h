@@ -6,7 +6,7 @@
  * registers for a user's memory, and for the lab, which measures them in user space. Accesses of up
  * to 8 bytes may cross pages: see x86_64.c.
  */
-#include "../nofault.h"
+#include "../implementation.h"
 
 /* A store of 8 bytes at p faulted, with @len bytes left from there on. */
 HF_IMPLEMENTATION_PART size_t clear_word_fault(volatile void *p, size_t len)

@@ -5,7 +5,7 @@
 /*
  * site - an entry of the exception table: an instruction that may fault, and where to continue.
  *
- * For the inline assembly of arch/<cpu>/nofault.h. A site is two 32-bit words in a separate
+ * For the inline assembly of arch/<cpu>/access.h. A site is two 32-bit words in a separate
  * section, each a distance from the word itself, so that the section needs no relocation at run
  * time and is shared between processes:
  *

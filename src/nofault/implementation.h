@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef HF_SRC_NOFAULT_H
-#define HF_SRC_NOFAULT_H
+#ifndef HF_SRC_NOFAULT_IMPLEMENTATION_H
+#define HF_SRC_NOFAULT_IMPLEMENTATION_H
 /*
- * nofault - what the implementations of clear and copy share.
+ * implementation - what the implementations of clear and copy share.
  *
  * All keep F1 of holdfast/nofault.h in the same way. A range is processed upwards, and at every
  * access the code knows the frontier, up to which all is done. Memory is mapped and unmapped by

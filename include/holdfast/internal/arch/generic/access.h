@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef HF_ARCH_GENERIC_NOFAULT_H
-#define HF_ARCH_GENERIC_NOFAULT_H
+#ifndef HF_ARCH_GENERIC_ACCESS_H
+#define HF_ARCH_GENERIC_ACCESS_H
 #pragma GCC system_header
 /*
- * nofault, for any processor - accesses that may fault, by sigsetjmp in src/nofault/jump.c.
+ * access, for any processor - accesses that may fault, by sigsetjmp in src/nofault/jump.c.
  *
  * Without assembly there is no instruction to enter into the table of sites, so each operation
  * calls sigsetjmp(), and the signal handler jumps back: exact, but slower. Needs a C library. For a
@@ -23,7 +23,7 @@
 #include "../../env.h"
 #include "../../nofault/site.h"
 
-/* arch_nofault.h says what these mean. */
+/* arch_access.h says what these mean. */
 #define HF_ARCH_HAS_SITES 0
 #define HF_ARCH_UNALIGNED_FAST 0
 #define HF_ARCH_HAS_REP 0

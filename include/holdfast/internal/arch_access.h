@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef HF_ARCH_NOFAULT_H
-#define HF_ARCH_NOFAULT_H
+#ifndef HF_ARCH_ACCESS_H
+#define HF_ARCH_ACCESS_H
 #pragma GCC system_header
 /*
- * arch_nofault - which processor, for nofault: chosen as in arch.h, whether a sanitizer is on or
+ * arch_access - which processor, for nofault: chosen as in arch.h, whether a sanitizer is on or
  * not.
  *
- * Each arch/<cpu>/nofault.h defines as 1 or 0
+ * Each arch/<cpu>/access.h defines as 1 or 0
  *
  *   HF_ARCH_HAS_SITES        a fault is recovered by a table of sites
  *   HF_ARCH_UNALIGNED_FAST   an access at any address is about as fast as an aligned one
@@ -26,19 +26,19 @@
 
 #if defined(HF_ARCH_GENERIC)
 #include "arch/generic/cpu.h"
-#include "arch/generic/nofault.h"
+#include "arch/generic/access.h"
 #elif defined(__x86_64__)
 #include "arch/x86_64/cpu.h"
-#include "arch/x86_64/nofault.h"
+#include "arch/x86_64/access.h"
 #elif defined(__aarch64__)
 #include "arch/aarch64/cpu.h"
-#include "arch/aarch64/nofault.h"
+#include "arch/aarch64/access.h"
 #elif defined(__riscv) && __riscv_xlen == 64
 #include "arch/riscv64/cpu.h"
-#include "arch/riscv64/nofault.h"
+#include "arch/riscv64/access.h"
 #else
 #include "arch/generic/cpu.h"
-#include "arch/generic/nofault.h"
+#include "arch/generic/access.h"
 #endif
 
 /* A context that does not tell the address of the thread's last fault. */

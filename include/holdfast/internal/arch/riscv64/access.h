@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef HF_ARCH_RISCV64_NOFAULT_H
-#define HF_ARCH_RISCV64_NOFAULT_H
+#ifndef HF_ARCH_RISCV64_ACCESS_H
+#define HF_ARCH_RISCV64_ACCESS_H
 #pragma GCC system_header
 /*
- * nofault, for RISC-V of 64 bits - accesses that may fault, one instruction each.
+ * access, for RISC-V of 64 bits - accesses that may fault, one instruction each.
  *
  * The functions return `error`: it is -HF_EFAULT before the access, and the next instruction makes
  * it 0. A fault skips both, so there is no separate fault path.
@@ -15,7 +15,7 @@
 #include "../../env.h"
 #include "../../nofault/site.h"
 
-/* arch_nofault.h says what these mean. */
+/* arch_access.h says what these mean. */
 #define HF_ARCH_HAS_SITES 1
 #define HF_ARCH_UNALIGNED_FAST 0
 #define HF_ARCH_HAS_REP 0
