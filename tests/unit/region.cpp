@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sys/resource.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -1067,9 +1068,11 @@ TEST_IN_CHILD_UNLESS(Region, AListOfThreadsThatHasBecomeACircleIsFollowedToNoEnd
 {
 	Map map(4);
 	AtRound last(PTHREAD_DESTRUCTOR_ITERATIONS, [&] { MUST(map.begin(&r, 0, page) == 0); });
+	const struct rlimit limit = { 5, 5 };
 	hf_region_t own;
 
-	alarm(20);
+	/* In seconds of processor time, which a busy machine does not use up. */
+	MUST(setrlimit(RLIMIT_CPU, &limit) == 0);
 	std::thread([&] { last.arm(); }).join();
 	std::thread([&] {
 		MUST(map.begin(&own) == 0);
