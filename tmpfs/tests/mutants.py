@@ -294,7 +294,7 @@ def mutant(args, what, number, file, before, after, program, only, asan):
     limit = HANGS if "does not end" in expected else DEADLINE
     end = time.monotonic() + DEADLINE
     status, said = run(command, limit)
-    while program == STRESS and status == 0 and time.monotonic() < end:
+    while (program == STRESS or only == "direct") and status == 0 and time.monotonic() < end:
         status, said = run(command, limit)  # a race: repeat until it happens
     if program == UNIT and "Running 0 tests" in said:
         raise mutation.Stale("there is no test %s" % only)
