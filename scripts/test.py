@@ -44,7 +44,7 @@ NOT_WHEN_BUSY = "^(%s)$" % "|".join((
 TAIL = 60  # how many lines of a failure's output are shown
 LIMIT = 2400  # seconds for one command of a stage; one that takes longer is taken for one that hangs
 GRACE = 10  # seconds that a command gets to clean up when it is ended
-LANES = 3  # many a stage waits for one program, such as an emulator that boots a kernel
+LANES = 3  # stages at a time: two leave processors idle while an emulator boots
 JOBS = str(len(os.sched_getaffinity(0)))
 
 
