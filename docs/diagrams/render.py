@@ -93,7 +93,8 @@ def draw(text):
     words = title(text).replace("&", "&amp;").replace("<", "&lt;")
     svg = svg.replace(">", ' role="img" style="max-width:100%%;height:auto">\n<title>%s</title>\n%s'
                       % (words, style()), 1)
-    return "<!-- made by docs/diagrams/render.py, from %s -->\n%s" % (digest(text), svg)
+    svg = " ".join(svg.replace(">\n<", "><").split())  # a line, as in docs/charts: nobody reads it
+    return "<!-- made by docs/diagrams/render.py, from %s -->\n%s\n" % (digest(text), svg)
 
 
 def letters(svg):
