@@ -153,33 +153,33 @@ static inline uint64_t hf_detail_region_span_word(struct hf_detail_region_span s
 }
 
 /* A region's pages, and the unit of its span: a page, or more in regions above 32 GiB. */
-struct hf_detail_region_frame {
+struct hf_detail_region_extent {
 	uint64_t start, end;
 	unsigned int shift;
 };
 
-static inline struct hf_detail_region_frame hf_detail_region_frame_of(const hf_region_t *r,
-								      uint64_t page)
+static inline struct hf_detail_region_extent hf_detail_region_extent_of(const hf_region_t *r,
+									uint64_t page)
 {
-	struct hf_detail_region_frame frame;
+	struct hf_detail_region_extent extent;
 
-	frame.start = r->base & ~(page - 1);
-	frame.end = (r->base + r->len + page - 1) & ~(page - 1);
-	frame.shift = (unsigned int)__builtin_ctzll(page);
-	while ((frame.end - frame.start) >> frame.shift >= HF_DETAIL_REGION_SPAN_MASK)
-		frame.shift++;
-	return frame;
+	extent.start = r->base & ~(page - 1);
+	extent.end = (r->base + r->len + page - 1) & ~(page - 1);
+	extent.shift = (unsigned int)__builtin_ctzll(page);
+	while ((extent.end - extent.start) >> extent.shift >= HF_DETAIL_REGION_SPAN_MASK)
+		extent.shift++;
+	return extent;
 }
 
 /* R4: the pages of the region that may be zeros; from = to: none. */
 static inline struct hf_detail_region_pages hf_detail_region_zeros(const hf_region_t *r,
 								   uint64_t word, uint64_t page)
 {
-	struct hf_detail_region_frame frame = hf_detail_region_frame_of(r, page);
+	struct hf_detail_region_extent extent = hf_detail_region_extent_of(r, page);
 	struct hf_detail_region_span span = hf_detail_region_span_of(word);
 	struct hf_detail_region_pages pages = {
-		frame.start + ((uint64_t)span.from << frame.shift),
-		frame.start + ((uint64_t)span.to << frame.shift),
+		extent.start + ((uint64_t)span.from << extent.shift),
+		extent.start + ((uint64_t)span.to << extent.shift),
 		hf_atomic32_load_relaxed(&r->access),
 	};
 
@@ -190,14 +190,14 @@ static inline struct hf_detail_region_pages hf_detail_region_zeros(const hf_regi
 static inline void hf_detail_region_add_zeros(hf_region_t *r, struct hf_detail_region_pages lost,
 					      uint64_t page)
 {
-	struct hf_detail_region_frame frame = hf_detail_region_frame_of(r, page);
-	uint64_t from = lost.from > frame.start ? lost.from : frame.start;
-	uint64_t to = lost.to < frame.end ? lost.to : frame.end;
-	uint64_t unit = (uint64_t)1 << frame.shift, word = hf_atomic64_load_seq_cst(&r->zeros);
+	struct hf_detail_region_extent extent = hf_detail_region_extent_of(r, page);
+	uint64_t from = lost.from > extent.start ? lost.from : extent.start;
+	uint64_t to = lost.to < extent.end ? lost.to : extent.end;
+	uint64_t unit = (uint64_t)1 << extent.shift, word = hf_atomic64_load_seq_cst(&r->zeros);
 	struct hf_detail_region_span span;
 
-	from = (from - frame.start) >> frame.shift;
-	to = (to - frame.start + unit - 1) >> frame.shift;
+	from = (from - extent.start) >> extent.shift;
+	to = (to - extent.start + unit - 1) >> extent.shift;
 	do {
 		span = hf_detail_region_span_of(word);
 		if (!span.to || from < span.from)
@@ -314,7 +314,7 @@ static inline void hf_detail_region_heal_end_visit(struct hf_detail_regions *all
 {
 	const struct hf_detail_region_pages *healed = (const struct hf_detail_region_pages *)data;
 	struct hf_detail_region_pages zeros = hf_detail_region_zeros(r, r->seen, all->page);
-	struct hf_detail_region_frame frame = hf_detail_region_frame_of(r, all->page);
+	struct hf_detail_region_extent extent = hf_detail_region_extent_of(r, all->page);
 	struct hf_detail_region_span span = hf_detail_region_span_of(r->seen);
 	uint64_t seen = r->seen;
 
@@ -323,11 +323,11 @@ static inline void hf_detail_region_heal_end_visit(struct hf_detail_regions *all
 	if (healed->from <= zeros.from && zeros.to <= healed->to)
 		span.from = span.to = 0;
 	else if (healed->from <= zeros.from)
-		span.from = (uint32_t)((healed->to - frame.start) >> frame.shift);
+		span.from = (uint32_t)((healed->to - extent.start) >> extent.shift);
 	else if (zeros.to <= healed->to)
-		span.to = (uint32_t)((healed->from - frame.start + ((uint64_t)1 << frame.shift) -
+		span.to = (uint32_t)((healed->from - extent.start + ((uint64_t)1 << extent.shift) -
 				      1) >>
-				     frame.shift);
+				     extent.shift);
 	(void)hf_atomic64_try_cmpxchg_seq_cst(&r->zeros, &seen, hf_detail_region_span_word(span));
 }
 
