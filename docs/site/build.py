@@ -5,7 +5,7 @@
     build.py [--out build/docs] [--man-only] [--source DIR]
 
 Writes OUT/html and OUT/man (man1, man3), and the intermediate files OUT/doxygen and OUT/source (Sphinx's input). Any warning of
-Doxygen or Sphinx is an error. Needs no network.
+Doxygen or Sphinx is an error. Needs no network. The pages work when they are opened as files, too.
 """
 import argparse
 import glob
@@ -56,6 +56,23 @@ def list_table(rows, numbers=False):
     for row in rows:
         out.append("   * - " + "\n     - ".join(pages.escape(cell) or "\\ " for cell in row) + "\n")
     return "".join(out) + "\n"
+
+
+def whole_theme(static):
+    """Make Debian's furo work without its web server: its script imports another one, which only a module may, and its style
+    sheet loads one from /javascript. Does nothing to the theme as it is on PyPI, which has both inside."""
+    script, style = os.path.join(static, "scripts", "furo.js"), os.path.join(static, "styles", "furo.css")
+
+    def imported(match):
+        return ";(() => {\n%s\n})();\n" % read(os.path.join(static, "scripts", match[1]))
+
+    write(script, re.sub(r'^import \w+ from "\./([\w.-]+)";$', imported, read(script), flags=re.MULTILINE))
+
+    def loaded(match):
+        path = os.path.join("/usr/share", match[1])
+        return read(path) if os.path.exists(path) else ""
+
+    write(style, re.sub(r"@import url\(/(javascript/[\w./-]+)\);", loaded, read(style)))
 
 
 class Site:
@@ -228,7 +245,7 @@ class Site:
                                     if d not in shown and not p.startswith(("docs/guide/", "docs/design/"))]
 
     def first_page(self):
-        """The first page: sample, installation, a chart, the licence; and the navigation."""
+        """The first page: installation, sample, a chart, the licence; and the navigation."""
         readme = read(os.path.join(self.root, "README.md"))
         sample = re.search(r"^```c\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)[1]
         # On a phone a comment at the end of a line would wrap: put it above the line.
@@ -236,12 +253,11 @@ class Site:
         self.put("index", pages.heading("Holdfast", "="),
                  ".. rst-class:: hf-summary\n\nReference counts, locks and memory accesses that hold when they are misused,"
                  " contended or faulted: one set of C and C++ headers for Linux programs, kernel modules and bare metal.\n\n",
+                 pages.code("git clone <this repository> holdfast && cd holdfast\nmake install PREFIX=/usr/local\n"
+                            "cc $(pkg-config --cflags holdfast) program.c $(pkg-config --libs holdfast)", "sh"),
                  pages.code(sample, "c"),
                  ":doc:`Which one do I take? </guide/choose>` :doc:`Guides <guide/README>`."
                  " :doc:`Reference <reference/index>`.\n\n",
-                 pages.heading("Install", "-"),
-                 pages.code("git clone <this repository> holdfast && cd holdfast\nmake install PREFIX=/usr/local\n"
-                            "cc $(pkg-config --cflags holdfast) program.c $(pkg-config --libs holdfast)", "sh"),
                  "In CMake ``find_package(holdfast)`` and ``target_link_libraries(program holdfast::holdfast)``. As two files,"
                  " by Debian packages, Conan, vcpkg and Meson: :doc:`packages`.\n\n",
                  self.chart(),
@@ -269,9 +285,12 @@ class Site:
         target, trees = os.path.join(self.out, "html"), os.path.join(self.out, "doctrees")
         for folder in (target, trees):  # an earlier build's cache loses the places of constants
             shutil.rmtree(folder, ignore_errors=True)
-        return subprocess.run([sys.executable, "-B", "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "-d", trees,
-                               self.source, target], env=dict(os.environ, HF_DOCS_VERSION=self.version),
-                              check=False).returncode
+        status = subprocess.run([sys.executable, "-B", "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "-d", trees,
+                                 self.source, target], env=dict(os.environ, HF_DOCS_VERSION=self.version),
+                                check=False).returncode
+        if not status:
+            whole_theme(os.path.join(target, "_static"))
+        return status
 
     def manual(self):
         folder = os.path.join(self.out, "man")

@@ -12,7 +12,7 @@ exclude_patterns = ["_include/*"]
 primary_domain = "c"
 highlight_language = "c"
 pygments_style = "xcode"
-pygments_dark_style = "monokai"
+pygments_dark_style = "github-dark"
 smartquotes = False
 
 myst_heading_anchors = 4

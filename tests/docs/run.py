@@ -12,6 +12,7 @@
   build      `make docs` prints no warning of Doxygen or Sphinx
   pages      each entry is on its header's page, and each function has a manual page
   links      each link within the site leads to an existing page and anchor; no page loads other sites' files
+  files      each script runs without being a module, and no style sheet loads a file from a server's root
   pictures   each drawing in a document is in the site, byte for byte
   manual     `man --warnings` and `mandoc -T lint` print no warning
   install    if the library is built, `man hf_refcount_inc` finds the manual that `cmake --install` installs
@@ -125,6 +126,16 @@ def links(site, folder):
                     or there not in site and not os.path.isfile(os.path.join(folder, there)):
                 found.append("%s: broken link %s" % (path, link))
     return found
+
+
+def files(folder, texts=None):
+    """What a browser would complain of when it loads the site's scripts and style sheets; texts: {path: text}."""
+    if texts is None:
+        paths = [path for kind in ("js", "css") for path in glob.glob("_static/**/*." + kind, root_dir=folder, recursive=True)]
+        texts = {path: checks.read(os.path.join(folder, path)) for path in paths}
+    bad = {".js": r"^\s*(?:import\b(?!\s*\()|export\b).*", ".css": r"(?:@import\s+(?:url\()?|url\()[\"']?(?:/|\w+:(?!image)).*"}
+    return ["%s: %s" % (path, found[0].strip()[:80]) for path, text in texts.items()
+            for found in [re.search(bad[os.path.splitext(path)[1]], text, re.MULTILINE)] if found]
 
 
 def pictures(docs, folder):
@@ -244,6 +255,9 @@ def main():
     run.wrong("pictures", some(pictures(docs, folder)))
     site["index.html"].links.append("nowhere.html#there")
     run.check("links: a broken one is found", any("nowhere" in line for line in links(site, folder)), "not found")
+    run.wrong("files", some(files(folder)))
+    flawed = {"a.js": 'import G from "./g.js";', "b.css": "@import url(/javascript/n.css);", "c.css": "a { b: url(data:image/png) }"}
+    run.check("files: a flaw is found", len(files("", flawed)) == 2, files("", flawed))
     run.wrong("manual", some(manual(os.path.join(out, "man"), run)))
     if args.build_dir and os.path.exists(os.path.join(args.build_dir, "libholdfast.so")) and shutil.which("man"):
         run.attempt("install", installed, args.build_dir)
