@@ -46,11 +46,14 @@ def certainty_items(results: Results) -> list[tuple[str, str, str]]:
         items.append(("few rounds", f"{few} of {len(results.rows)} rows were measured less than 3 times: no spread."))
     if not results.busy:
         items.append(("", count_words(results)))
-    none = [r for r in results.rows if r.checked and r.ns is None]
-    if none:
-        of = [r.table for r in none]
+    for lead, rows, words in (
+        ("not measured", [r for r in results.rows if r.checked and r.ns is None], ""),
+        ("two levels", [r for r in results.rows if r.levels], " Their runs alternate between two times; the median depends on chance."),
+    ):
+        of = [r.table for r in rows]
         counts = ", ".join(f"{of.count(name)} of {name}" for name in unique(of))
-        items.append(("not measured", f"{len(none)} of {len(results.rows)} rows: {counts}."))
+        if rows:
+            items.append((lead, f"{len(rows)} of {len(results.rows)} rows: {counts}.{words}"))
     items += [("", limit) for limit in results.limits]
     for peer in results.missing_peers:
         package = f"; its package is {peer['package']}." if peer.get("package") else "."

@@ -6,9 +6,9 @@ from __future__ import annotations
 from msgspec import Struct
 
 from . import tables
-from .blocks import by_speed, fmt, fmt_time, row_time
+from .blocks import by_speed, fmt, fmt_time
 from .charts import bar_of, bars
-from .rows import Results, Row
+from .rows import Level, Results, Row
 from .verdict import noise_of
 
 
@@ -113,11 +113,16 @@ def best_peer(rows: list[Row], peers: dict[str, str] | None = ALL) -> tuple[str,
     return next(((name, r) for name, r in peers_of(rows, peers).items() if r.valid and r.ns), None)
 
 
+def time_words(row: Row) -> str:
+    """'7.35 ns', or if its runs alternate between two levels '7.35 or 11.96 ns'."""
+    return " or ".join(fmt_time(level.ns_per_op) for level in row.levels or [Level(row.ns, 1.0)]) + " ns"
+
+
 def than(mine: Row, peer: Row, name: str) -> str:
-    """'18 % less time than parking_lot', 'twice the time of memcpy', 'as long as absl'."""
+    """'18 % less time than parking_lot', 'twice the time of memcpy', 'the same time as absl'."""
     ratio = mine.ns / peer.ns
     if abs(ratio - 1) <= min(noise_of(mine, peer), 0.05):
-        return f"as long as {name}"
+        return f"the same time as {name}"
     if ratio >= 1.95:
         return f"{'twice' if ratio < 2.05 else fmt(ratio) + ' times'} the time of {name}"
     if ratio <= 1 / 1.95:
@@ -137,7 +142,7 @@ def part(mine: Row, rows: list[Row], words: str, peers: dict[str, str] | None) -
     values, title = [], words.format(threads=mine.threads)
     shown = dict(list(peers_of(rows, peers).items())[:MOST])
     for name, row in {"Holdfast": mine, **shown}.items():
-        value = bar_of(row, lambda r: r.ns, lambda v, row=row: row_time(row) + " ns")
+        value = bar_of(row, lambda r: r.ns, lambda v, row=row: time_words(row))
         role = "fail" if row.failed else "ours" if row is mine else "peer"
         values.append({**value, "name": name, "role": role, "case": title})
     longest = max((v["value"] or 0 for v in values), default=0) or 1
@@ -145,7 +150,8 @@ def part(mine: Row, rows: list[Row], words: str, peers: dict[str, str] | None) -
     says = mine.status
     if mine.valid and mine.ns:
         best = best_peer(rows, peers)
-        says = f"{fmt_time(mine.ns)} ns" + (f", {than(mine, best[1], best[0])}" if best else "")
+        lead = ", " if not mine.levels else "; in the median "
+        says = time_words(mine) + (f"{lead}{than(mine, best[1], best[0])}" if best else "")
     return Part(title, says, drawn), values
 
 

@@ -17,6 +17,9 @@ from .rows import Results, Row
 from .verdict import Verdict, noise_of, verdicts
 
 
+WORTH = 1.05  # a gain for which one leaves the default
+
+
 class Advice(Struct):
     """A recommendation for a job."""
 
@@ -88,7 +91,7 @@ class Family(Struct):
     def gain(self, judged: list[Verdict], name: str) -> float | None:
         """The mean ratio of the default's time to the variant's; None if the variant is not better.
 
-        Better: in some case faster than the default and the default's own code under its own name, and in no case
+        Better: by WORTH in the mean; in some case faster than the default and the default's own code under its own name, and in no case
         slower or less fair; differences within the noise do not count.
         """
         factors, faster = [], False
@@ -102,10 +105,11 @@ class Family(Struct):
                     return None
                 faster |= all(row.ns < twin.ns * (1 - noise_of(row, twin)) for twin in v.itself if twin.valid)
             factors.append(cost.difference + 1)
-        return geometric_mean(factors) if faster else None
+        mean = geometric_mean(factors)
+        return mean if faster and mean >= WORTH else None
 
     def how_to_choose(self, variant: str) -> str:
-        return f"lab/variants/{self.name}/{variant}.h"
+        return f"lab/variants/{self.name}/{variant}.h, which is not installed"
 
     def default_figures(self, judged: list[Verdict], results: Results) -> str:
         where = f" here, on {results.cpus} CPU{'' if results.cpus == 1 else 's'}" if results.cpus else ""

@@ -26,6 +26,7 @@ TEMPLATES = jinja2.Environment(
     loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
 )
 TEMPLATES.filters["words"] = lambda text: escape(text).replace(" %", "\u00a0%")
+TEMPLATES.filters["together"] = lambda text: escape(text).replace(" ns", "\u00a0ns").replace(" or ", "\u00a0or ")
 TEMPLATES.filters["packed"] = packed
 TEMPLATES.filters["svg"] = lambda panel, title: Markup(svg_of(panel, title))
 

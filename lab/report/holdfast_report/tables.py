@@ -81,7 +81,7 @@ class Lockref(Family):
 
     def how_to_choose(self, variant: str) -> str:
         limit = LIMIT.fullmatch(variant)
-        return f"{super().how_to_choose(limit[1])} with {limit[2]} retries" if limit else super().how_to_choose(variant)
+        return f"with {limit[2]} retries; {super().how_to_choose(limit[1])}" if limit else super().how_to_choose(variant)
 
     def shown(self, rows: list[Row]) -> list[Row]:
         """Without retry limits other than the default."""

@@ -74,7 +74,7 @@ class Page(Temporary):
         self.assertEqual(two.words, "13.50 ns, 34 % more time than a plain atomic")
         self.assertEqual([(b.name, b.role) for b in two.bars], [("Holdfast", "ours"), ("a plain atomic", "peer"), ("shared_ptr", "peer")])
         self.assertEqual(max(b.width for b in two.bars), 100)
-        self.assertIn("<em>13.50 ns</em>", self.page(whole())[0])
+        self.assertIn("<em>13.50\u00a0ns</em>", self.page(whole())[0])
         (lockref,) = [c for c in cards.cards(parsed(whole()["rows"])) if c.table == "lockref"]
         self.assertIn("No other library measured here has one", lockref.use)
         rows = whole()["rows"]
@@ -95,7 +95,7 @@ class Page(Temporary):
         (mine,) = cards.cards(parsed(rows))
         self.assertEqual(mine.parts[0].words, "10.00 ns, 25 % more time than stranger")
         self.assertEqual([b.name for b in mine.parts[0].bars], ["Holdfast", "stranger", "pthread_mutex"])
-        for ns, words in ((4.0, "half the time of x"), (2.0, "25 % of the time of x"), (8.1, "as long as x"), (6.5, "19 % less"),
+        for ns, words in ((4.0, "half the time of x"), (2.0, "25 % of the time of x"), (8.1, "the same time as x"), (6.5, "19 % less"),
                           (16.0, "twice the time of x"), (24.0, "3.00 times the time of x")):
             self.assertIn(words, cards.than(parsed([row("mutex", "a", "alone", ns)]).rows[0], parsed(rows).rows[3], "x"))
 
@@ -115,7 +115,12 @@ class Page(Temporary):
         levels = [{"ns_per_op": 7.4, "share": 0.33}, {"ns_per_op": 17.8, "share": 0.67}]
         _, page = self.page(results(locks(queued={"levels": levels})))
         self.shows(page, "7.40 (33\u00a0%) or 17.80 (67\u00a0%)", "the runs alternate between two levels")
+        self.shows(page, "two levels", "1 of 7 rows: 1 of spinlock. Their runs alternate")
         self.assertNotIn("two levels", self.page(results(locks()))[1])
+        rows = [row("mutex", "hf_mutex", "alone", 10.0, levels=levels), row("mutex", "peer:x", "alone", 20.0, "peer", waiter="parks")]
+        (mine,) = cards.cards(parsed(rows))
+        self.assertEqual(mine.parts[0].words, "7.40 or 17.80 ns; in the median half the time of x")
+        self.assertIn("<em>7.40\u00a0or 17.80\u00a0ns</em>", self.page(results(rows))[0])
 
 
 class Terminal(Temporary):
