@@ -241,7 +241,11 @@ private:
 	const Machine &m_;
 	std::vector<Thread> threads_;
 	std::vector<Processor> processors_;
-	std::deque<Line> lines_; /* of the simulated memory; then of objects on stacks */
+	struct Place {
+		int cluster, socket;
+	};
+	std::vector<Place> places_; /* of each cache: distance() is called too often to divide */
+	std::deque<Line> lines_;    /* of the simulated memory; then of objects on stacks */
 	std::unordered_map<uintptr_t, int> stack_lines_;
 	std::vector<Event> heap_;
 	uint64_t sequence_ = 0, random_ = 0;
@@ -324,14 +328,14 @@ private:
 	}
 	int distance(int a, int b) const
 	{
-		int cores = static_cast<int>(m_.cores),
-		    socket = static_cast<int>(m_.clusters) * cores;
+		const Place &at = places_[static_cast<size_t>(a)];
+		const Place &to = places_[static_cast<size_t>(b)];
 
 		if (a == b)
 			return 0;
-		if (a / cores == b / cores)
+		if (at.cluster == to.cluster)
 			return 1;
-		return a / socket == b / socket ? 2 : 3;
+		return at.socket == to.socket ? 2 : 3;
 	}
 	static bool owns(const Line &line, int cache) { return line.owner == cache; }
 	static bool has(const Line &line, int cache)
@@ -484,8 +488,7 @@ size_t Engine::choose(const Line &line)
 	if (m_.arbitration == Arbitration::RANDOM ||
 	    (m_.nearest_share < 1 && uniform() >= m_.nearest_share))
 		return start;
-	for (size_t k = 0; k < n; k++) {
-		size_t i = (start + k) % n;
+	for (size_t k = 0, i = start; k < n && least > 1; k++, i = i + 1 < n ? i + 1 : 0) {
 		const Request &r = line.queue[i];
 		int d = std::max(1, distance(line.owner >= 0 ? line.owner : 0,
 					     processor_at(r.processor).cache));
@@ -1349,6 +1352,10 @@ Result Engine::go()
 	if (caches > MOST_CACHES)
 		throw std::runtime_error("cores: 1 to 512 of them are simulated, not " +
 					 std::to_string(caches));
+	for (size_t i = 0; i < caches; i++)
+		places_.push_back({ static_cast<int>(i) / static_cast<int>(m_.cores),
+				    static_cast<int>(i) / static_cast<int>(m_.cores) /
+					    static_cast<int>(m_.clusters) });
 	instruction_ = cycles(m_.instruction_cycles);
 	l1_ = cycles(m_.l1_cycles);
 	rmw_ = cycles(m_.rmw_cycles);
