@@ -34,6 +34,6 @@ unsigned char *battery_env_edge(void)
 
 int main(void)
 {
-	alarm(120); /* a broken lock hangs */
+	alarm(600); /* a broken lock hangs */
 	return battery_run() == 0 ? 0 : 1;
 }

@@ -196,7 +196,7 @@ static bool dies_with_our_handler(void)
 
 int main(void)
 {
-	(void)alarm(60);
+	(void)alarm(600);
 	ktap_begin(6);
 	ktap_result(dies_without_memory_for_sites(), "no memory for an object's sites");
 	if (!KNOWS_FAULTS || !getauxval(AT_SYSINFO_EHDR))

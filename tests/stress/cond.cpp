@@ -173,7 +173,7 @@ void in_processes(const char *what, uint32_t n, bool time_outs)
 	pid_t child = fork();
 
 	if (child == 0) {
-		alarm(200);
+		alarm(900);
 		work(w, 100, PROCESSES, n, time_outs);
 		_exit(stress::failures > 0);
 	}

@@ -255,7 +255,7 @@ void last(const char *who, int threads, int milliseconds)
 /* main() calls this first: a broken lock may hang the test. */
 inline void begin()
 {
-	alarm(200);
+	alarm(900);
 }
 
 /* main()'s last line. */

@@ -102,7 +102,7 @@ class Mount:
         self.log = tempfile.TemporaryFile("w+")
         self.server = subprocess.Popen([server, self.path, "-f", *options], stdout=self.log,
                                        stderr=subprocess.STDOUT, env={**os.environ, **environment})
-        for _ in range(1000):
+        for _ in range(6000):
             if os.path.ismount(self.path) or self.server.poll() is not None:
                 break
             time.sleep(0.01)
@@ -122,7 +122,7 @@ class Mount:
         if failure[0]:
             self.server.kill()
         try:
-            status = self.server.wait(timeout=30)
+            status = self.server.wait(timeout=100)
         except subprocess.TimeoutExpired:
             self.server.kill()
             self.server.wait()
@@ -144,7 +144,7 @@ def expect(number, call, *arguments):
 
 def wait_until(is_so):
     """Waits for a condition: for example, close() returns before the server releases the file."""
-    for _ in range(1200):
+    for _ in range(6000):
         if is_so():
             return
         time.sleep(0.01)
@@ -641,7 +641,7 @@ def short_of_memory(args):
     kib = 2000
     with mountpoint() as path:
         while kib < 1 << 20:  # the amount that it needs depends on the C library
-            done = subprocess.run([args.server, path], text=True, check=False, timeout=60,
+            done = subprocess.run([args.server, path], text=True, check=False, timeout=300,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=lambda:
                                   resource.setrlimit(resource.RLIMIT_AS, (kib << 10, kib << 10)))
             if done.returncode == 0:
@@ -709,7 +709,7 @@ def terminated(args):
         file.write("x")
     os.link(file.name, file.name + "2")
     mounted.server.terminate()
-    status = mounted.server.wait(timeout=30)
+    status = mounted.server.wait(timeout=100)
     unmounted = sh("grep -c ' %s ' /proc/mounts || true" % mounted.path, "/").strip() == "0"
     if not unmounted:
         subprocess.run(["umount", "-l", mounted.path], check=False)
@@ -766,7 +766,7 @@ class KernelTmpfs:
 
 
 def run_server(args, *words):
-    return subprocess.run([args.server, *words], text=True, check=False, timeout=20,
+    return subprocess.run([args.server, *words], text=True, check=False, timeout=300,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
@@ -888,7 +888,7 @@ def mounted_by_the_system(top):
     path = top + "/on"
 
     def run(*words, fine=True):
-        done = subprocess.run(words, text=True, stdout=subprocess.PIPE, timeout=20,
+        done = subprocess.run(words, text=True, stdout=subprocess.PIPE, timeout=300,
                               stderr=subprocess.STDOUT, check=False)
         assert (done.returncode == 0) == fine, (words, done)
         return done.stdout

@@ -37,7 +37,7 @@ def resident(server):
 
 def settled(server, most):
     """Waits a moment until the memory is below `most`; returns (resident bytes, descriptors, threads)."""
-    for _ in range(1000):
+    for _ in range(6000):
         if resident(server) <= most:
             break
         time.sleep(0.01)

@@ -233,7 +233,7 @@ FINDS_ALSO = {
     "a hole's bad buffer is not guarded": DIES,
 }
 
-DEADLINE = 300  # seconds until a mutant must have been found; generous, for busy machines
+DEADLINE = 600  # seconds until a mutant must have been found; generous, for busy machines
 HANGS = 20  # seconds until a mutant that hangs has been found
 
 

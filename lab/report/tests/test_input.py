@@ -81,7 +81,7 @@ class Errors(Temporary):
                 f"u.find_spec = lambda name: None if name == {package!r} else find(name); import report"
             )
             program = [sys.executable, "-B", "-c", code]
-            done = subprocess.run(program, capture_output=True, text=True, timeout=60, cwd=REPORT.parent)
+            done = subprocess.run(program, capture_output=True, text=True, timeout=300, cwd=REPORT.parent)
             self.assertEqual((done.returncode, done.stderr.count("\n"), "make venv" in done.stderr), (2, 1, True))
 
 
