@@ -48,7 +48,7 @@ def certainty_items(results: Results) -> list[tuple[str, str, str]]:
         items.append(("", count_words(results)))
     for lead, rows, words in (
         ("not measured", [r for r in results.rows if r.checked and r.ns is None], ""),
-        ("two levels", [r for r in results.rows if r.levels], " Their runs alternate between two times; the median depends on chance."),
+        ("two levels", [r for r in results.rows if r.levels], " Their runs alternate between two times: chance decides the median."),
     ):
         of = [r.table for r in rows]
         counts = ", ".join(f"{of.count(name)} of {name}" for name in unique(of))

@@ -91,8 +91,8 @@ class Family(Struct):
     def gain(self, judged: list[Verdict], name: str) -> float | None:
         """The mean ratio of the default's time to the variant's; None if the variant is not better.
 
-        Better: by WORTH in the mean; in some case faster than the default and the default's own code under its own name, and in no case
-        slower or less fair; differences within the noise do not count.
+        Better: by WORTH in the mean; in some case faster than the default and the default's own code under its own name,
+        and in no case slower or less fair; differences within the noise do not count.
         """
         factors, faster = [], False
         for v in judged:

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from statistics import geometric_mean
 
-from . import cards, tables
+from . import cards, code_age, tables
 from .blocks import Column, Table, cell_of, text, unique
 from .charts import svg_file
 from .family import Family
@@ -28,9 +28,11 @@ clock and memory: compare rows of one machine first, and machines only if they d
 Holdfast with the best peer in each column that does not only spin: below 1 it takes less time.
 """
 OLDER = """
-\* measured before the newest results here, with an older commit: what has changed since may make these figures stale. The code
-may be newer than all of them: `git log COMMIT..` lists the changes.
+\* in a table: Holdfast's figures there were measured before the code of that table last changed, comments apart, and may be
+stale; those of its peers are not. `make readme` finds it by git. At a machine: in some table. `git log COMMIT..` lists the
+changes.
 """
+Stale = set[tuple[str, str]]  # file of results, the lab's table
 
 
 def load_archive(folder: Path) -> list[tuple[str, Results]]:
@@ -75,20 +77,25 @@ def markdown(heads: list[str], lines: list[list[str]]) -> str:
     return "\n".join(out)
 
 
-def machines_table(archive: list[tuple[str, Results]]) -> str:
+def machines_table(archive: list[tuple[str, Results]], stale: Stale) -> str:
     lines = []
     for n, (name, results) in enumerate(archive):
-        cells = [f"{letter(n)}{mark(archive, n)}: {machine(results, 'cpu')}"]
+        star = "*" if any(file == name for file, _ in stale) else ""
+        cells = [f"{letter(n)}{star}: {machine(results, 'cpu')}"]
         cells += [machine(results, key) for key in ("cpus", "kernel", "compiler")]
         lines.append([*cells, machine(results, "commit"), machine(results, "date"), f"[raw](results/{name})"])
     table = markdown(["machine", "processors", "kernel", "compiler", "commit", "date", "raw results"], lines)
     return table + ("\n" + OLDER.rstrip() if "*:" in table else "")
 
 
-def mark(archive: list[tuple[str, Results]], n: int) -> str:
-    """A star if the results are older than the newest ones."""
-    latest = archive[newest(archive)][1]
-    return "*" if machine(archive[n][1], "date") < machine(latest, "date") else ""
+def stale_of(archive: list[tuple[str, Results]], page: str) -> Stale:
+    """What a written page marks as stale."""
+    out: Stale = set()
+    for part in page.split("\n## ")[1:]:
+        for n in {ord(c) - ord("A") for c in re.findall(r"\| ([A-Z])\*: ", part)}:
+            if n < len(archive):
+                out.add((archive[n][0], part.split(":")[0]))
+    return out
 
 
 def summary(table: Table) -> str:
@@ -106,13 +113,14 @@ def newest(archive: list[tuple[str, Results]]) -> int:
     return max(range(len(dates)), key=lambda n: (dates[n], n))
 
 
-def pages(archive: list[tuple[str, Results]]) -> tuple[str, dict[str, dict]]:
+def pages(archive: list[tuple[str, Results]], stale: Stale) -> tuple[str, dict[str, dict]]:
     """docs/results.md, and its charts: the newest machine's cards."""
     latest = newest(archive)
     pictures = {card.table: card for card in cards.cards(archive[latest][1])}
-    parts, shown = [HEAD, machines_table(archive), ""], {}
+    parts, shown = [HEAD, machines_table(archive, stale), ""], {}
     for family in tables.FAMILIES:
-        for table in side_by_side(family, [(letter(n) + mark(archive, n), results) for n, (_, results) in enumerate(archive)]):
+        stars = ["*" if (name, family.name) in stale else "" for name, _ in archive]
+        for table in side_by_side(family, [(letter(n) + stars[n], results) for n, (_, results) in enumerate(archive)]):
             parts += [f"## {table.title}", ""]
             if line := summary(table):
                 parts += [line, ""]
@@ -220,8 +228,11 @@ def run(argv: list[str] | None, root: Path = ROOT) -> None:
     archive = load_archive(root / "docs" / "results")
     readme = root / "README.md"
     changed = spliced(readme.read_text(encoding="utf-8"), readme_table(archive), str(readme))
-    page, charts = pages(archive)
+    written = root / "docs" / "results.md"
+    known = stale_of(archive, written.read_text(encoding="utf-8")) if written.exists() else set()
+    commits = {name: machine(results, "commit") for name, results in archive}
+    page, charts = pages(archive, code_age.older(root, commits, [f.name for f in tables.FAMILIES], known))
     for name, panel in charts.items():
         write_file(root / "docs" / "charts" / f"{name}.svg", svg_file(panel))
-    write_file(root / "docs" / "results.md", page)
+    write_file(written, page)
     write_file(readme, changed)

@@ -4,9 +4,11 @@
 import gzip
 import json
 import re
+import shutil
+import subprocess
 import unittest
 
-from holdfast_report import input, machines_page, results_page, tables
+from holdfast_report import code_age, input, machines_page, results_page, tables
 from holdfast_report.rows import InputError
 
 from .helpers import ARCHIVE, Temporary, aim, locks, parsed, results, row
@@ -19,8 +21,9 @@ class AsCommitted(unittest.TestCase):
     def test_what_is_made(self):
         archive = results_page.load_archive(ARCHIVE)
         self.assertGreaterEqual(len(archive), 2)
-        page, charts = results_page.pages(archive)
-        self.assertTrue((ROOT / "docs" / "results.md").read_text(encoding="utf-8") == page, f"docs/results.md: {AGAIN}")
+        committed = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+        page, charts = results_page.pages(archive, results_page.stale_of(archive, committed))  # the stars need git
+        self.assertTrue(committed == page, f"docs/results.md: {AGAIN}")
         self.assertEqual(sorted(re.findall(r"\]\(charts/(\w+)\.svg\)", page)), sorted(charts))
         self.assertGreater(len(charts), 5)
         for name in charts:
@@ -54,7 +57,7 @@ class Made(Temporary):
     def test_a_failed_row_is_called_that(self):  # R1
         rows = locks(queued={"checked": False}) + [row("mutex", "hf_mutex", "alone", 5.0, checked=False)]
         archive = self.archive(a=(rows, "CPU", "2026-01-01"))
-        self.assertIn("| queued | FAILED |", results_page.pages(archive)[0])
+        self.assertIn("| queued | FAILED |", results_page.pages(archive, set())[0])
         self.assertIn("| FAILED | - |", results_page.readme_table(archive))
 
     def test_where_it_loses(self):
@@ -73,8 +76,10 @@ class Made(Temporary):
         text = results_page.where_it_loses(archive)
         self.shows(text, "| CPU | +25 %: contended, 2 threads; a | - | - |", "| Other | +200 %: one processor, 4 threads; b | - | - |")
         self.assertEqual(text.count("CPU"), 1)
-        page, _ = results_page.pages(archive)
-        self.shows(page, "| A*: CPU |", "| B: CPU |", "measured before the newest results")
+        stale = {("a.json", "mutex")}
+        page, _ = results_page.pages(archive, stale)
+        self.shows(page, "| A*: CPU |", "| B: CPU |", "measured before the code of that table last changed")
+        self.assertEqual(results_page.stale_of(archive, page), stale)
         self.shows(page, "Times the best peer's time: 0.91 (C, 2 threads: d) to 5.00 (A*, 2 threads: a); 1.78 in the mean.")
 
     def test_the_command(self):
@@ -99,6 +104,34 @@ class Made(Temporary):
         status, _, error = self.run_report(run=run)
         self.assertEqual((status, error.count("\n"), "lab: begin" in error), (2, 1, True))
         self.assertEqual(readme.read_text(), "no marks\n")
+
+    @unittest.skipUnless(shutil.which("git"), "no git")
+    def test_what_is_older_than_the_code(self):
+        """A change of the code, not of a comment; without the commit what the page says already."""
+        def git(*words):
+            words = ("-c", "user.name=a", "-c", "user.email=a@b.c", *words)
+            return subprocess.run(["git", "-C", str(self.folder), *words], check=True, capture_output=True, text=True).stdout.strip()
+
+        for name, text in (("include/holdfast/refcount.h", "int a; /* old */"), ("src/mutex/mutex.c", 'char *b = "/* text */";')):
+            (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / name).write_text(text)
+        (self.folder / "tmpfs").mkdir()
+        (self.folder / "tmpfs" / "fs.c").write_text("int c;\n")
+        git("init", "-q")
+        git("add", "-A")
+        git("commit", "-qm", "x")
+        commits = {"here": git("rev-parse", "--short", "HEAD"), "gone": "0123456"}
+        known = {("gone", "mutex"), ("here", "mutex")}
+
+        def older():
+            return code_age.older(self.folder, commits, ["refcount", "mutex", "mount"], known)
+
+        self.assertEqual(older(), {("gone", "mutex")})
+        self.assertEqual(code_age.older(self.folder, {"old": "not known"}, ["mutex"], set()), {("old", "mutex")})
+        (self.folder / "include" / "holdfast" / "refcount.h").write_text("int  a; // new\n")
+        self.assertEqual(older(), {("gone", "mutex")})
+        (self.folder / "src" / "mutex" / "mutex.c").write_text('char *b = "/* other */";')
+        self.assertEqual(older(), {("gone", "mutex"), ("here", "mutex"), ("here", "mount")})
 
     def test_an_empty_archive_is_refused(self):
         with self.assertRaisesRegex(InputError, "holds no results"):
