@@ -19,6 +19,7 @@ import check  # noqa: E402
 import comments  # noqa: E402
 import mutation  # noqa: E402
 from checks import read, write  # noqa: E402
+import progress  # noqa: E402 (scripts/progress.py)
 import test as stages  # noqa: E402 (scripts/test.py)
 from ktap import judge  # noqa: E402
 
@@ -299,6 +300,27 @@ class Lanes(unittest.TestCase):
         self.assertEqual(sorted(names[2]), sorted(stages.STAGES))
         for stage, others in stages.AFTER.items():
             self.assertLessEqual({stage, *others}, set(stages.STAGES))
+
+
+class Announced(unittest.TestCase):
+    """scripts/progress.py compares what hf-lab announced with what came."""
+
+    def test_progress(self):
+        with tempfile.TemporaryDirectory() as folder:
+            fake = os.path.join(folder, "lab")
+            write(fake, "#!/bin/sh\nfor n in 3 24 50; do echo \"clear: $(printf %3d $n) % done, $((100 - n)) s left; a, b\" >&2; done\n"
+                        "echo 'hf-lab: a word' >&2\nexit 3\n")
+            os.chmod(fake, 0o755)
+            done = subprocess.run([sys.executable, "-B", os.path.join(ROOT, "scripts", "progress.py"), fake],
+                                  stdout=subprocess.PIPE, text=True, check=False)
+        self.assertEqual(done.returncode, 3, done.stdout)
+        self.assertTrue(done.stdout.startswith("hf-lab: a word\n"), done.stdout)
+        self.assertRegex(done.stdout, r"\n\| 0 \| 3 \| 97 \| \d+ \| clear, a, b \|\nat 24 % it announced 76 s")
+
+    def test_one_row_for_each_period(self):
+        lines = [(second, second, 100 - second, "x") for second in range(0, 60, 4)]
+        self.assertEqual([int(row.split()[1]) for row in progress.table(lines, 80)], [0, 12, 20, 32, 40, 52])
+        self.assertIn("at 20 % it announced 80 s, and 60 s were left: the end was off by 25 %", progress.verdict(lines, 80))
 
 
 class Check(unittest.TestCase):
