@@ -14,6 +14,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tests"))
@@ -247,6 +248,29 @@ def run(command, seconds=DEADLINE):
     return done.returncode, done.stdout
 
 
+def compiled(args, source, flags, folder):
+    """Compiles a file. Returns the object file."""
+    made = os.path.join(folder, os.path.basename(source) + ".o")
+    os.makedirs(folder, exist_ok=True)
+    status, said = run([args.cc, "-std=gnu11", "-D_GNU_SOURCE", '-DHF_FRONT_VERSION="0.0"', "-O2", "-g", "-fPIC", *flags,
+                        "-I", os.path.join(args.source_dir, "include"), "-I", os.path.join(args.source_dir, "tmpfs"),
+                        "-c", source, "-o", made])
+    if status:
+        raise mutation.Stale("can't be built:\n" + said)
+    return made
+
+
+def unchanged(args, source, flags):
+    """The object file of a file without a flaw, which many mutants share."""
+    key = (source, *flags)
+    with args.lock:
+        if key not in args.made:
+            folder = os.path.join(args.work_dir, "unchanged%d" % len(args.made))
+            args.made[key] = args.pool.submit(compiled, args, source, flags, folder)
+        made = args.made[key]
+    return made.result()
+
+
 def build(args, number, file, before, after, program, asan):
     """Builds the program with one flaw."""
     tree = mutation.copy(args.source_dir, os.path.join(args.work_dir, str(number)),
@@ -260,15 +284,8 @@ def build(args, number, file, before, after, program, asan):
     sources = [changed] + [os.path.join(folder, name) for name in sorted(os.listdir(folder))
                            if name.endswith(".c") and name not in (file, "tsan.c")
                            and (program in SERVERS if name.startswith("fuse") else asan)]
-    objects = []
-    for source in sources:
-        objects.append(os.path.join(tree, os.path.basename(source) + ".o"))
-        status, said = run([args.cc, "-std=gnu11", "-D_GNU_SOURCE", '-DHF_FRONT_VERSION="0.0"', "-O2", "-g", "-fPIC", *flags,
-                            "-I", os.path.join(args.source_dir, "include"),
-                            "-I", os.path.join(args.source_dir, "tmpfs"),
-                            "-c", source, "-o", objects[-1]])
-        if status:
-            raise mutation.Stale("can't be built:\n" + said)
+    objects = [compiled(args, source, flags, tree) if source == changed else unchanged(args, source, flags)
+               for source in sources]
     binary = os.path.join(tree, "program")
     status, said = run([args.cxx, *objects, *getattr(args, program, []), *args.libraries, *args.link,
                         *flags, "-o", binary])
@@ -315,6 +332,8 @@ def main():
     if server and not args.fuse:
         print("SKIPPED %d mutants of the mount: libfuse3 is not here" % len(server))
         server = []
+
+    args.lock, args.made, args.pool = threading.Lock(), {}, concurrent.futures.ThreadPoolExecutor(2)
 
     def one(*row):
         return mutant(args, *row)
