@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 static int failures;
+static int rounds = 500;
 static bool is_emulated; /* by qemu, which crashes in the forked child of a program with threads */
 #define CHECK(condition)                                                                           \
 	((condition) ? (void)0 : (void)(failures++, printf("line %d: %s\n", __LINE__, #condition)))
@@ -100,6 +101,9 @@ static void mutexes(enum kind kind)
 
 	make(&m, kind);
 	CHECK(pthread_mutex_lock(&m) == 0);
+	/* Other processes, and the kernel, may look at these: glibc's functions must have locked them. */
+	if (kind == ROBUST || kind == PI || kind == SHARED)
+		CHECK(m.__data.__owner == gettid());
 	run(try_it, &m, NULL);
 	if (kind == RECURSIVE) {
 		CHECK(pthread_mutex_lock(&m) == 0 && pthread_mutex_trylock(&m) == 0);
@@ -189,7 +193,7 @@ static void conds(enum kind kind, clockid_t clock, int timed, int shared)
 	struct timespec end, bad = { 0, -1 };
 
 	memset(&q, 0, sizeof(q));
-	q.clock = clock, q.timed = timed, q.rounds = 500;
+	q.clock = clock, q.timed = timed, q.rounds = rounds;
 	make(&q.m, kind);
 	make_cond(&q.filled, clock, shared);
 	make_cond(&q.emptied, clock, shared);
@@ -598,20 +602,34 @@ static void windows(void)
 	nested_wait();
 }
 
+static void name_kind(enum kind kind, int failures_before)
+{
+	if (failures != failures_before)
+		printf("... with a mutex that is %s\n", names[kind]);
+}
+
 int main(int count, char **arguments)
 {
 	is_emulated = count > 1 && strcmp(arguments[1], "emulated") == 0;
 
+	if (count > 1 && strcmp(arguments[1], "brief") == 0)
+		rounds = 32;                    /* with wide windows each wait takes long */
+	(void)setvbuf(stdout, NULL, _IOLBF, 0); /* a failure is printed even if a hang follows */
 	alarm(300);
 	if (count > 1 && strcmp(arguments[1], "windows") == 0) {
 		windows();
 		printf("%d failures\n", failures);
 		return failures != 0;
 	}
-	for (int kind = 0; kind < KINDS; kind++) {
+	for (int kind = 0; kind < KINDS; kind++) { /* first, since they are quick */
 		int before = failures;
 
 		mutexes(kind);
+		name_kind(kind, before);
+	}
+	for (int kind = 0; kind < KINDS; kind++) {
+		int before = failures;
+
 		conds(kind, CLOCK_REALTIME, 0, PTHREAD_PROCESS_PRIVATE);
 		conds(kind, CLOCK_REALTIME, 1, PTHREAD_PROCESS_PRIVATE);
 		conds(kind, CLOCK_MONOTONIC, 1, PTHREAD_PROCESS_PRIVATE);
@@ -622,8 +640,7 @@ int main(int count, char **arguments)
 		if (!is_emulated && (kind <= ADAPTIVE || kind == STATICS))
 			forks(kind);
 		freeing(kind);
-		if (failures != before)
-			printf("... with a mutex that is %s\n", names[kind]);
+		name_kind(kind, before);
 	}
 	processes();
 	if (!is_emulated) /* qemu does not tell the kernel of robust mutexes */
