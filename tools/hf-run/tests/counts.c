@@ -28,11 +28,30 @@ static void *work(void *unused)
 	return unused;
 }
 
+/* Waits until a thread that runs has parked, however long the processor is busy with others. */
+static void await_parked(pid_t thread)
+{
+	char path[64], text[512], *state;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)thread);
+	do {
+		FILE *file = fopen(path, "r");
+		size_t len = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+
+		if (file)
+			fclose(file);
+		text[len] = '\0';
+		state = strrchr(text, ')');
+		usleep(1000);
+	} while (!state || state[2] != 'S');
+}
+
 /* One thread waits for another, which holds the mutex for some milliseconds: a certain contention. */
 static void *hold(void *barrier)
 {
 	pthread_mutex_lock(&known);
-	pthread_barrier_wait(barrier);
+	pthread_barrier_wait(barrier); /* from here on the other thread runs, until it parks */
+	await_parked(getpid());
 	usleep(20000);
 	pthread_mutex_unlock(&known);
 	return NULL;
@@ -53,10 +72,12 @@ static void wait_once(void)
 
 /* A waiter is signalled while the mutex is held, and waits for the mutex for some milliseconds. */
 static int waits, is_over;
+static pid_t waiter;
 
 static void *wait_for_signal(void *unused)
 {
 	pthread_mutex_lock(&relocked);
+	waiter = gettid();
 	waits = 1;
 	while (!is_over)
 		pthread_cond_wait(&signalled, &relocked);
@@ -75,6 +96,7 @@ static void signal_and_hold(void)
 		if (waits) {
 			is_over = 1;
 			pthread_cond_signal(&signalled);
+			await_parked(waiter); /* it waits for the mutex now */
 			usleep(20000);
 		}
 		pthread_mutex_unlock(&relocked);
