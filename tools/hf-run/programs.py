@@ -3,12 +3,13 @@
 """Run unmodified programs with glibc's mutexes and with Holdfast's, in turns.
 
     programs.py --hf-run PROGRAM --work-dir DIR [--pairs N] [--seconds N] [--busy] [--with=OPTION]
-                [--update FILE] [--json FILE] [NAME...]
+                [--validate] [--update FILE] [--json FILE] [NAME...]
 
   --pairs    how many pairs of runs of each program, at most (9)
   --seconds  begin no pair after so many seconds in all (900)
   --busy     beside as many busy processes as there are processors
   --with     compare hf-run with this option (--with=--profile, say) with hf-run without it
+  --validate run each program once under `hf-run --validate`, and print the reports; nothing is measured
   --update   also replace the table in this file, between its marks: with --busy, those of the busy table
   --json     also write the results of each run to this file
 
@@ -30,9 +31,13 @@ import socket
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 LIMIT = 120  # seconds of one run: a hang ends it
+
+
+ERRORS = []  # what the programs under test wrote to standard error, as bytes
 
 
 class Missing(Exception):
@@ -59,6 +64,8 @@ def run(prefix, *command, **more):
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     done = subprocess.run([*prefix, *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, timeout=LIMIT, check=False, **more)
+    if prefix:
+        ERRORS.append(done.stderr)
     wall, after = time.monotonic() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode:
         raise Failed("status %d of %s: %s" % (done.returncode, command[0], done.stderr[-500:].decode(errors="replace")))
@@ -75,8 +82,9 @@ class Server:
     """A server that runs while its client does."""
 
     def __init__(self, prefix, port, *command):
+        self.errors = tempfile.TemporaryFile()
         self.child = subprocess.Popen([*prefix, *command], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                      stderr=subprocess.DEVNULL)
+                                      stderr=self.errors)
         self.port = int(port)
 
     def __enter__(self):
@@ -97,6 +105,9 @@ class Server:
         except subprocess.TimeoutExpired:
             self.child.kill()
             self.child.wait()
+        self.errors.seek(0)
+        ERRORS.append(self.errors.read())
+        self.errors.close()
 
     def measure(self, *client):
         before = cpu_of(self.child.pid)
@@ -273,6 +284,21 @@ def compare(name, prefixes, work, most, deadline):
     return pairs
 
 
+def validate(names, hf_run, work):
+    """Runs each program once under `hf-run --validate`. Prints how many reports there were, and which."""
+    print("| program | reports |\n| --- | ---: |", flush=True)
+    for name in names:
+        ERRORS.clear()
+        try:
+            PROGRAMS[name]([hf_run, "--validate"], work)
+        except Missing as what:
+            print("%s: left out: %s is not installed" % (name, what), flush=True)
+            continue
+        text = b"\n".join(ERRORS).decode(errors="replace")
+        print("| %s | %d |" % (name, len(re.findall("^holdfast: lock: ", text, re.MULTILINE))), flush=True)
+        print(*re.findall("^holdfast: .*", text, re.MULTILINE), sep="\n", end="", flush=True)
+
+
 def machine():
     with open("/proc/cpuinfo", encoding="ascii") as file:
         model = re.search(r"model name\s*: (.*)", file.read())
@@ -297,6 +323,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=900)
     parser.add_argument("--busy", action="store_true")
     parser.add_argument("--with", dest="option")
+    parser.add_argument("--validate", action="store_true")
     parser.add_argument("--update")
     parser.add_argument("--json")
     parser.add_argument("names", nargs="*")
@@ -305,6 +332,8 @@ def main():
     work = os.path.realpath(options.work_dir)
     prepare(work)
     hf_run = os.path.realpath(options.hf_run)
+    if options.validate:
+        return validate(options.names or PROGRAMS, hf_run, work)
     prefixes = {False: [], True: [hf_run]}
     if options.option:
         prefixes = {False: [hf_run], True: [hf_run, options.option]}
