@@ -158,6 +158,8 @@ struct hf_run_place {
 /* Number 0 is of all that found no room. */
 extern struct hf_run_place hf_run_places[HF_RUN_PLACES];
 
+/* Loads the unwinder. Without it, stacks are of one frame. */
+void hf_run_stacks_start(void);
 /* The callers of this library, from the call at @caller on. */
 void hf_run_stack(struct hf_run_stack *stack, const void *caller);
 uint64_t hf_run_stack_hash(const struct hf_run_stack *stack);

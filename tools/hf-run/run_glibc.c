@@ -17,22 +17,24 @@ HF_STATIC_ASSERT(sizeof(struct hf_run_cond) <= offsetof(pthread_cond_t, __data._
 /* ---- functions ------------------------------------------------------------------------------ */
 
 /*
- * The newest version of each function: dlsym() might find the one of 2002, whose condition
- * variables are pointers.
+ * Of the functions of condition variables there are two versions on x86-64: those of 2002 have pointers
+ * in place of condition variables, and dlsym() may find them. All versions of the others are the same,
+ * and asking for one that is not there is slow: the loader composes a message.
  */
-static void find(void *to, const char *name)
-{
-	static const char *const versions[] = { "GLIBC_2.34", "GLIBC_2.30", "GLIBC_2.17",
-						"GLIBC_2.3.2", "GLIBC_2.2.5" };
-	void *found = NULL;
+#if defined(__x86_64__)
+#define VERSION_OF_COND "GLIBC_2.3.2"
+#else
+#define VERSION_OF_COND "GLIBC_2.17"
+#endif
 
-	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]) && !found; i++)
-		found = dlvsym(RTLD_NEXT, name, versions[i]);
+static void find(void *to, const char *name, const char *version)
+{
+	void *found = version ? dlvsym(RTLD_NEXT, name, version) : NULL;
+
 	if (!found)
 		found = dlsym(RTLD_NEXT, name);
 	if (!found) {
 		(void)dprintf(STDERR_FILENO, "hf-run: this C library has no %s()\n", name);
-		(void)!write(STDERR_FILENO, "", 0);
 		__builtin_trap();
 	}
 	memcpy(to, &found, sizeof(found));
@@ -42,22 +44,22 @@ static struct hf_run_real real;
 
 static HF_RUN_COLD void find_all(void)
 {
-	find(&real.mutex_init, "pthread_mutex_init");
-	find(&real.mutex_destroy, "pthread_mutex_destroy");
-	find(&real.mutex_lock, "pthread_mutex_lock");
-	find(&real.mutex_trylock, "pthread_mutex_trylock");
-	find(&real.mutex_clocklock, "pthread_mutex_clocklock");
-	find(&real.mutex_timedlock, "pthread_mutex_timedlock");
-	find(&real.mutex_unlock, "pthread_mutex_unlock");
-	find(&real.cond_init, "pthread_cond_init");
-	find(&real.cond_destroy, "pthread_cond_destroy");
-	find(&real.cond_wait, "pthread_cond_wait");
-	find(&real.cond_timedwait, "pthread_cond_timedwait");
-	find(&real.cond_clockwait, "pthread_cond_clockwait");
-	find(&real.cond_signal, "pthread_cond_signal");
-	find(&real.cond_broadcast, "pthread_cond_broadcast");
-	find(&real.cancel, "pthread_cancel");
-	find(&real.exit, "_exit"); /* the last one: see hf_run_real() */
+	find(&real.mutex_init, "pthread_mutex_init", NULL);
+	find(&real.mutex_destroy, "pthread_mutex_destroy", NULL);
+	find(&real.mutex_lock, "pthread_mutex_lock", NULL);
+	find(&real.mutex_trylock, "pthread_mutex_trylock", NULL);
+	find(&real.mutex_clocklock, "pthread_mutex_clocklock", NULL);
+	find(&real.mutex_timedlock, "pthread_mutex_timedlock", NULL);
+	find(&real.mutex_unlock, "pthread_mutex_unlock", NULL);
+	find(&real.cond_init, "pthread_cond_init", VERSION_OF_COND);
+	find(&real.cond_destroy, "pthread_cond_destroy", VERSION_OF_COND);
+	find(&real.cond_wait, "pthread_cond_wait", VERSION_OF_COND);
+	find(&real.cond_timedwait, "pthread_cond_timedwait", VERSION_OF_COND);
+	find(&real.cond_clockwait, "pthread_cond_clockwait", NULL);
+	find(&real.cond_signal, "pthread_cond_signal", VERSION_OF_COND);
+	find(&real.cond_broadcast, "pthread_cond_broadcast", VERSION_OF_COND);
+	find(&real.cancel, "pthread_cancel", NULL);
+	find(&real.exit, "_exit", NULL); /* the last one: see hf_run_real() */
 }
 
 const struct hf_run_real *hf_run_real(void)

@@ -5,6 +5,7 @@
  * the stack of their first use.
  */
 #include <dlfcn.h>
+#include <string.h>
 #include <unwind.h>
 
 #include "run.h"
@@ -15,6 +16,33 @@ struct hf_run_place hf_run_places[HF_RUN_PLACES];
 
 /* ---- stacks ------------------------------------------------------------------------------------ */
 
+/*
+ * The unwinder, which is loaded only if something is watched: a process starts sooner without it. It is
+ * always that of gcc, whichever the program has.
+ */
+static __typeof__(_Unwind_Backtrace) *unwind;
+static __typeof__(_Unwind_GetIPInfo) *get_ip;
+
+static void find(void *library, const char *name, void *to)
+{
+	void *found = dlsym(library, name);
+
+	memcpy(to, &found, sizeof(found));
+}
+
+void hf_run_stacks_start(void)
+{
+	void *library = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL);
+	struct hf_run_stack stack;
+
+	if (!library)
+		return; /* stacks are of one frame, the caller */
+	find(library, "_Unwind_GetIPInfo", &get_ip);
+	if (get_ip)
+		find(library, "_Unwind_Backtrace", &unwind);
+	hf_run_stack(&stack, NULL); /* it initialises itself now, not in a lock */
+}
+
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char etext[] __attribute__((visibility("hidden")));
 
@@ -22,7 +50,7 @@ static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *data
 {
 	struct hf_run_stack *stack = data;
 	int is_exact = 0;
-	uintptr_t address = _Unwind_GetIPInfo(context, &is_exact);
+	uintptr_t address = get_ip(context, &is_exact);
 
 	if (!address)
 		return _URC_END_OF_STACK;
@@ -36,9 +64,9 @@ static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *data
 void hf_run_stack(struct hf_run_stack *stack, const void *caller)
 {
 	stack->count = 0;
-	if (!hf_run_is_busy) {
+	if (unwind && !hf_run_is_busy) {
 		hf_run_is_busy = true;
-		(void)_Unwind_Backtrace(add_frame, stack);
+		(void)unwind(add_frame, stack);
 		hf_run_is_busy = false;
 	}
 	if (!stack->count) /* code without unwind information */
@@ -72,8 +100,8 @@ static bool is_in_object(const void *address)
 #endif
 }
 
-static uint32_t find(uint64_t key, enum hf_run_place_kind kind, const void *object, bool is_cond,
-		     const struct hf_run_stack *stack)
+static uint32_t find_place(uint64_t key, enum hf_run_place_kind kind, const void *object,
+			   bool is_cond, const struct hf_run_stack *stack)
 {
 	enum { LOOKED_AT = 64 };
 
@@ -105,7 +133,7 @@ uint32_t hf_run_place_of_init(const void *object, bool is_cond, const void *call
 	struct hf_run_stack stack;
 
 	hf_run_stack(&stack, caller);
-	return find(hf_run_stack_hash(&stack), HF_RUN_MADE_BY_INIT, object, is_cond, &stack);
+	return find_place(hf_run_stack_hash(&stack), HF_RUN_MADE_BY_INIT, object, is_cond, &stack);
 }
 
 uint32_t hf_run_place_of_use(const void *object, bool is_cond, const void *caller)
@@ -114,6 +142,7 @@ uint32_t hf_run_place_of_use(const void *object, bool is_cond, const void *calle
 
 	hf_run_stack(&stack, caller);
 	if (is_in_object(object))
-		return find((uintptr_t)object, HF_RUN_IS_STATIC, object, is_cond, &stack);
-	return find(hf_run_stack_hash(&stack) + 2, HF_RUN_FIRST_USED, object, is_cond, &stack);
+		return find_place((uintptr_t)object, HF_RUN_IS_STATIC, object, is_cond, &stack);
+	return find_place(hf_run_stack_hash(&stack) + 2, HF_RUN_FIRST_USED, object, is_cond,
+			  &stack);
 }

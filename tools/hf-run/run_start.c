@@ -124,13 +124,11 @@ __attribute__((constructor)) static void start(void)
 	/* Secure: a setuid program must not write a file that its user names. */
 	const char *profile = secure_getenv("HF_RUN_PROFILE");
 	const char *validate = secure_getenv("HF_RUN_VALIDATE");
+
 	hf_run_check_layout();
 	process = getpid();
-	if (profile || (validate && *validate)) {
-		struct hf_run_stack stack;
-
-		hf_run_stack(&stack, NULL); /* the unwinder initialises itself now, not in a lock */
-	}
+	if (profile || (validate && *validate))
+		hf_run_stacks_start();
 	(void)pthread_atfork(NULL, NULL, forked);
 	if (validate && *validate) {
 		fails = strcmp(validate, "fail") == 0;
