@@ -65,7 +65,7 @@ AREAS = {
                "tools_profile_shared", "tools_gdb_static", "tools_gdb_dynamic", "tools_probes_static",
                "tools_probes_dynamic"], [r"tools\.(profile|gdb|probes|cost)"]),
     "hf-run": (r"^tools/hf-run|mutex|park|cond|validate",
-               ["hf-run", "run_conform", "run_counts", "run_faults", "run_shop", "run_preloads"], [r"tools\.hf-run$"]),
+               ["hf-run", "run_conform", "run_counts", "run_faults", "run_shop", "run_names", "run_preloads"], [r"tools\.hf-run$"]),
     "man": (r"^docs/man|^tmpfs/docs/.*[.]1|^tests/man|^lab/main|^lab/sim/command|fuse_(main|options)",
             ["hf-lab", "hf-tmpfs-fuse"], [r"man\."]),
     "install": (r"^cmake/|^CMake|^tests/install", [], ["install"]),

@@ -183,6 +183,11 @@ size_t hf_run_symbol(char *to, size_t room, const void *address, enum hf_run_nam
 /* Is it a name of glibc's code that starts main() and threads? */
 bool hf_run_is_start(const char *name);
 
+/* ---- run_cpp.c: names of C++ ---------------------------------------------------------------- */
+
+/* "node::Worker::Run" of "_ZN4node6Worker3RunEv". Returns the length; 0 = not understood, or no room. */
+size_t hf_run_cpp_name(char *to, size_t room, const char *mangled);
+
 /* ---- run_profile.c: counting ---------------------------------------------------------------- */
 
 /* Threads, places and time lines: the tables of run_profile.c, which run_print.c reads. */

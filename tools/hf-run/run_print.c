@@ -243,12 +243,41 @@ static void put_places(struct out *out, const struct row *row)
 		put_stack(out, &row->place->stack);
 	put(out, "\n");
 	for (uint32_t i = 0; i < n; i++) {
-		put(out, "holdfast:        waited %llu.%03llu ms, %llu times, at",
-		    THOUSANDTHS(ns_of(&sites[i]->wait) / 1000),
-		    (unsigned long long)hf_atomic64_load_relaxed(&sites[i]->waits));
+		uint64_t waits = hf_atomic64_load_relaxed(&sites[i]->waits);
+
+		put(out, "holdfast:        waited %llu.%03llu ms, %llu time%s, at",
+		    THOUSANDTHS(ns_of(&sites[i]->wait) / 1000), (unsigned long long)waits,
+		    waits == 1 ? "" : "s");
 		put_stack(out, &sites[i]->stack);
 		put(out, "\n");
 	}
+}
+
+/* What a reader should do about the mutex that was waited for longest. */
+static void put_advice_for(struct out *out, const struct row *top, uint64_t threads)
+{
+	enum { LONG_NS = 10000 }; /* about what it costs to park and to wake a thread */
+	uint64_t held = mean(top->held, top->taken);
+
+	if (top->held * 2 > ns_elapsed)
+		put(out,
+		    "it is held for %llu.%llu %% of the run, %llu.%03llu us each time: do less "
+		    "while it is held",
+		    PERCENT(top->held, ns_elapsed), THOUSANDTHS(held));
+	else if (mean(top->wait, top->contended) > top->held_longest * threads)
+		put(out,
+		    "a wait takes %llu.%03llu us, more than all threads could hold it: they wait "
+		    "for a "
+		    "processor, not for each other",
+		    THOUSANDTHS(mean(top->wait, top->contended)));
+	else if (held > LONG_NS)
+		put(out, "it is held for %llu.%03llu us each time: do less while it is held",
+		    THOUSANDTHS(held));
+	else
+		put(out,
+		    "it is held for only %llu.%03llu us each time, but often: split it, or take "
+		    "it less often",
+		    THOUSANDTHS(held));
 }
 
 /* What a reader should do first. */
@@ -256,28 +285,24 @@ static void put_advice(struct out *out, uint32_t n, uint64_t wait)
 {
 	const struct row *top = n ? &rows[order[0]] : NULL;
 	uint64_t threads = hf_atomic32_load_relaxed(&hf_run_thread_count);
-	uint64_t time = ns_elapsed * (threads ? threads : 1);
+	uint64_t time;
 
-	if (!wait) {
+	threads = threads ? threads : 1;
+	time = ns_elapsed * threads;
+	if (!n)
+		put(out, "no mutex of pthread was locked; other locks, such as those of Rust's "
+			 "library, are not seen");
+	else if (!wait)
 		put(out, "no thread waited for a mutex");
-		return;
-	}
-	put(out, "threads waited for mutexes for %llu.%llu %% of their time", PERCENT(wait, time));
+	else
+		put(out, "threads waited for mutexes for %llu.%llu %% of their time",
+		    PERCENT(wait, time));
 	if (wait * 100 < time) {
-		put(out, ": there is little to gain");
+		put(out, "%s", wait ? ": there is little to gain" : "");
 		return;
 	}
 	put(out, ", %llu.%llu %% of that for the first one; ", PERCENT(top->wait, wait));
-	if (top->held * 2 > ns_elapsed || mean(top->held, top->taken) > 100000)
-		put(out,
-		    "it is held for %llu.%llu %% of the run, %llu.%03llu us each time: do less "
-		    "while it is held",
-		    PERCENT(top->held, ns_elapsed), THOUSANDTHS(mean(top->held, top->taken)));
-	else
-		put(out,
-		    "it is held for only %llu.%03llu us each time, but often: split it, or take "
-		    "it less often",
-		    THOUSANDTHS(mean(top->held, top->taken)));
+	put_advice_for(out, top, threads);
 }
 
 static void put_mutexes(struct out *out, uint32_t n)
@@ -339,11 +364,11 @@ static void put_conds(struct out *out, uint32_t n)
 static void put_text(struct out *out)
 {
 	uint64_t wait, ignored;
-	uint32_t n = sort(false, &wait);
+	uint32_t n = sort(false, &wait), threads = hf_atomic32_load_relaxed(&hf_run_thread_count);
 
-	put(out, "holdfast: profile of process %ld (%s), %llu.%03llu s, %u threads\nholdfast: ",
-	    (long)getpid(), program, THOUSANDTHS(ns_elapsed / 1000000),
-	    hf_atomic32_load_relaxed(&hf_run_thread_count));
+	put(out, "holdfast: profile of process %ld (%s), %llu.%03llu s, %u thread%s\nholdfast: ",
+	    (long)getpid(), program, THOUSANDTHS(ns_elapsed / 1000000), threads,
+	    threads == 1 ? "" : "s");
 	put_advice(out, n, wait);
 	put(out, "\n");
 	put_mutexes(out, n);

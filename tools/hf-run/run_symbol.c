@@ -222,20 +222,29 @@ static struct file *open_file(const char *path)
 	return file;
 }
 
-/* The object's own address of @address. */
-static uint64_t to_virtual(const struct file *file, const struct object *object,
-			   const void *address)
+/*
+ * The object's own address of @address. Returns false if it is in none of the object's segments: code that
+ * was made at run time may lie right behind an object.
+ */
+static bool to_virtual(const struct file *file, const struct object *object, const void *address,
+		       uint64_t *virtual)
 {
 	const Elf64_Ehdr *header = (const Elf64_Ehdr *)file->bytes;
 	const Elf64_Phdr *segment = part(file->bytes, file->size, header->e_phoff,
 					 (uint64_t)header->e_phnum * sizeof(*segment));
+	bool is_first = true;
 
+	*virtual = (uintptr_t)address - object->start;
 	for (int i = 0; segment && i < header->e_phnum; i++) {
-		if (segment[i].p_type == PT_LOAD)
-			return (uintptr_t)address - object->start +
-			       (segment[i].p_vaddr & ~(segment[i].p_align - 1));
+		if (segment[i].p_type != PT_LOAD)
+			continue;
+		if (is_first)
+			*virtual += segment[i].p_vaddr & ~(segment[i].p_align - 1);
+		is_first = false;
+		if (*virtual - segment[i].p_vaddr < segment[i].p_memsz)
+			return true;
 	}
-	return (uintptr_t)address - object->start;
+	return false;
 }
 
 /* Searches the symbols of one type of table. Returns the name, and how far @address is behind it. */
@@ -277,26 +286,28 @@ static const char *search(const char *bytes, size_t size, uint32_t type, uint64_
 size_t hf_run_symbol(char *to, size_t room, const void *address, enum hf_run_name how)
 {
 	const struct object *object = has_symbols ? find_object(address) : NULL;
-	const struct file *file;
+	const struct file *file = object ? open_file(object->path) : NULL;
 	const char *name, *path;
 	uint64_t virtual, behind = 0;
+	char cpp[192];
 	int len;
 
-	if (!object || !(file = open_file(object->path))->bytes) {
+	if (!file || !file->bytes || !to_virtual(file, object, address, &virtual)) {
 		len = snprintf(to, room, "%p", address);
 		return (size_t)len < room ? (size_t)len : room - 1;
 	}
 	path = how == HF_RUN_SHORT ? strrchr(object->path, '/') + 1 : object->path;
-	virtual = to_virtual(file, object, address);
 	name = search(file->bytes, file->size, SHT_SYMTAB, virtual, &behind);
 	if (!name)
 		name = search(file->debug, file->debug_size, SHT_SYMTAB, virtual, &behind);
 	if (!name)
 		name = search(file->bytes, file->size, SHT_DYNSYM, virtual, &behind);
+	if (name && hf_run_cpp_name(cpp, sizeof(cpp), name))
+		name = cpp;
 	if (!name)
 		len = snprintf(to, room, "%s+0x%lx", path, (unsigned long)virtual);
-	else if (how == HF_RUN_SHORT)
-		len = snprintf(to, room, "%.*s", (int)strcspn(name, "@"), name);
+	else if (how == HF_RUN_SHORT) /* without a version, or gcc's ".part.0" */
+		len = snprintf(to, room, "%.*s", (int)(1 + strcspn(name + !!*name, "@.")), name);
 	else if (behind)
 		len = snprintf(to, room, "%s+0x%lx (%s+0x%lx)", name, (unsigned long)behind, path,
 			       (unsigned long)virtual);

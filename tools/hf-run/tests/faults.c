@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* faults - misuses locks in the way that its argument says; each thread ends before the next begins. */
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
 
 static pthread_mutex_t one, two, many[10000];
 
@@ -84,6 +91,46 @@ static void pairs(void)
 	}
 }
 
+/*
+ * Code that was made at run time, as a JIT compiler does, right behind the program in memory: it is none of
+ * the program's functions. (Its copy needs no relocation: it calls what it is given.)
+ */
+extern const char end[]; /* of the program's data: the linker's */
+extern const char __start_copied[], __stop_copied[];
+
+static __attribute__((noinline, section("copied"))) int lock_by(int (*lock)(pthread_mutex_t *),
+								pthread_mutex_t *m)
+{
+	int error = lock(m);
+
+	__asm__ volatile("" ::: "memory"); /* not a tail call */
+	return error;
+}
+
+static void run_made_code(void)
+{
+	uintptr_t page = (uintptr_t)getpagesize(),
+		  behind = ((uintptr_t)end + page - 1) & ~(page - 1);
+	size_t bytes = (size_t)(__stop_copied - __start_copied);
+	size_t offset = (size_t)((const char *)(uintptr_t)lock_by - __start_copied);
+	char *memory = mmap((void *)behind, page, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	int (*made)(int (*)(pthread_mutex_t *), pthread_mutex_t *);
+
+	if (memory != (char *)behind || bytes > page) {
+		puts("the memory behind the program is in use");
+		exit(77);
+	}
+	memcpy(memory, __start_copied, bytes);
+	__builtin___clear_cache(memory, memory + bytes);
+	(void)mprotect(memory, page, PROT_READ | PROT_EXEC);
+	memory += offset;
+	memcpy(&made, &memory, sizeof(made));
+	take_both(&one, &two);
+	(void)made(pthread_mutex_lock, &two);
+	(void)made(pthread_mutex_lock, &one);
+}
+
 int main(int count, char **arguments)
 {
 	const char *what = count > 1 ? arguments[1] : "";
@@ -110,6 +157,8 @@ int main(int count, char **arguments)
 		reuse();
 	if (strcmp(what, "pairs") == 0)
 		pairs();
+	if (strcmp(what, "made") == 0)
+		run_made_code();
 	/* One class, more locks than the table of pairs has places; then the wrong order after all. */
 	if (strcmp(what, "many") == 0) {
 		for (int i = 0; i < 10000; i++)

@@ -108,6 +108,12 @@ def all_conform(checks, runner):
 
 # ---- profile
 
+def names(runner):
+    """Mangled names of C++ and Rust, and what reports have in their place."""
+    output, _ = runner.run(None, "names")
+    expect(output == "0 failures\n", output)
+
+
 def mutexes(runner, name):
     return json.loads(read(runner.file(name)))
 
@@ -135,7 +141,7 @@ def exact(runner):
     expect(conds and conds[0]["signals"] == 40 and conds[0]["unheard"] == 40, "signals: %s" % conds)
     text = read(path)
     find(text, r"threads waited for mutexes for [\d.]+ % of their time")
-    find(text, r"waited \d+\.\d+ ms, \d+ times, at wait_once < work_in_threads < main .*\(.*counts\+0x")
+    find(text, r"waited \d+\.\d+ ms, \d+ times?, at wait_once < work_in_threads < main .*\(.*counts\+0x")
     trace = mutexes(runner, "exact.trace.json")["traceEvents"]
     waits = [event for event in trace if event.get("name") == "wait for known"]
     expect(waits and max(wait["dur"] for wait in waits) >= 1000 and {"ts", "tid", "pid"} <= set(waits[0]), "trace: %s" % trace[:5])
@@ -186,6 +192,11 @@ def on_standard_error(runner):
     expect(all(line.startswith("holdfast:") for line in lines), "a line without a prefix:\n" + errors)
 
 
+def without_mutexes(runner):
+    _, errors = runner.run(["--profile"], "/bin/true")
+    find(errors, r"no mutex of pthread was locked")
+
+
 def vfork(runner):
     """The child of a vfork must not print its parent's profile, nor end it."""
     _, errors = runner.run(["--profile"], "counts", "vfork", status=7)
@@ -193,6 +204,7 @@ def vfork(runner):
 
 
 def all_profile(checks, runner):
+    checks.attempt("profile.names", names, runner)
     checks.attempt("profile.exact", exact, runner)
     checks.attempt("profile.relock", relock, runner)
     checks.attempt("profile.exit", ends, runner, "exit", 7)
@@ -203,6 +215,7 @@ def all_profile(checks, runner):
     checks.attempt("profile.request", ends, runner, "request", -signal.SIGKILL)
     checks.attempt("profile.fork", child, runner)
     checks.attempt("profile.vfork", vfork, runner)
+    checks.attempt("profile.without_mutexes", without_mutexes, runner)
     checks.attempt("profile.screen", on_standard_error, runner)
 
 
@@ -229,6 +242,14 @@ def fault(runner, what, expected):
     expect("too many pairs" not in errors, errors)
 
 
+def made_code(runner):
+    """Code that is in no file has an address, and not the name of the file before it in memory."""
+    output, errors = runner.run(["--validate"], "faults", "made", status=None)
+    if "in use" in output:
+        raise Skip("the memory behind the program is in use")
+    find(errors, r"order inverted(.*\n)+?holdfast:     at 0x[0-9a-f]+$", "the report")
+
+
 def status_of_faults(runner):
     _, errors = runner.run(["--validate=fail"], "faults", "order", status=99)
     find(errors, r"^holdfast: 1 report$")
@@ -238,6 +259,8 @@ def status_of_faults(runner):
 def all_validate(checks, runner):
     for what, expected in FAULTS.items():
         checks.attempt("validate." + what, fault, runner, what, expected)
+    if not runner.emulator:
+        checks.attempt("validate.made_code", made_code, runner)
     checks.attempt("validate.fail", status_of_faults, runner)
 
 
@@ -246,6 +269,16 @@ def all_validate(checks, runner):
 def exec_inherits(runner):
     output, _ = runner.run([], "/bin/sh", "-c", "cat /proc/self/maps; exit 5", status=5)
     find(output, re.escape(os.path.basename(runner.options.library)), "the maps of a child")
+
+
+def starts_lightly(runner):
+    """The unwinder is loaded only for a profile, or for validation: each process that a make starts would pay for it."""
+    maps = ["/bin/cat", "/proc/self/maps"]
+    output, _ = runner.run([], *maps)
+    expect("libgcc_s" not in output, "the unwinder is loaded though nothing is watched:\n" + output)
+    for option in ("--profile", "--validate"):
+        output, _ = runner.run([option], *maps)
+        find(output, "libgcc_s", "with %s, the maps" % option)
 
 
 def make_inherits(runner):
@@ -398,6 +431,7 @@ def main():
         return checks.end()
     if "inherit" in wanted:
         checks.attempt("inherit.exec", exec_inherits, runner)
+        checks.attempt("inherit.light", starts_lightly, runner)
         checks.attempt("inherit.make", make_inherits, runner)
         checks.attempt("inherit.preloads", keeps_preloads, runner)
     if "refuse" in wanted:
