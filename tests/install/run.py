@@ -79,12 +79,16 @@ def traps(args, flags, prefix, work):
                         ("while (pthread_cond_timedwait(&c, &m, &t) == 0);", "TODO_hf_cond_wait_until"),
                         ("pthread_mutex_init(&m, &a);", "TODO_attributes"),
                         ("m = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;", "TODO_there_is_no_such_mutex"),
-                        ("if (pthread_mutex_lock(&m)) return;", "error: ")):
+                        ("if (pthread_mutex_lock(&m) != 0) return;", None),
+                        ("int e = pthread_mutex_init(&m, NULL); e |= pthread_cond_destroy(&c); if (e) return;", None),
+                        ("if (pthread_mutex_lock((&m))) return;", "error: ")):
         text = ("#define _GNU_SOURCE\n#include <pthread.h>\n#include <time.h>\nstatic pthread_mutex_t m ="
                 " PTHREAD_MUTEX_INITIALIZER;\nstatic pthread_cond_t c;\n"
                 "void f(pthread_mutexattr_t a, struct timespec t)\n{\n%s\n}\n" % line)
         moved = write(os.path.join(work, "moved.c"), run("sed", "-f", script, write(os.path.join(work, "trap.c"), text)))
-        done = subprocess.run([*args.cc.split(), "-w", "-fsyntax-only", moved, *flags], stderr=subprocess.PIPE, text=True, check=False)
+        warnings = ["-w"] if error else ["-Wall", "-Werror"]
+        done = subprocess.run([*args.cc.split(), *warnings, "-fsyntax-only", moved, *flags], stderr=subprocess.PIPE, text=True,
+                              check=False)
         if (done.returncode == 0) != (error is None) or (error or "") not in done.stderr:
             raise Failed("%s: %s" % (line, done.stderr or "no error"))
 
