@@ -8,6 +8,7 @@
 #include "fixture.h"
 
 #include <condition_variable>
+#include <functional>
 #include <future>
 #include <mutex>
 #include <thread>
@@ -142,6 +143,20 @@ protected:
 		stop.open();
 	}
 
+	/* While the call is stopped at its n-th allocation, or release of memory; 0: at none. */
+	void others_do_not_wait_for(int allocated, int freed, const std::function<int()> &call)
+	{
+		std::thread caller([&] {
+			stop.begin(allocated, freed);
+			EXPECT_EQ(call(), 0);
+		});
+
+		stop.wait_until_stopped();
+		EXPECT_TRUE(!freed || space_is_memory());
+		others_go_on();
+		caller.join();
+	}
+
 	side on;
 	int big = -1;
 	gate stop;
@@ -149,58 +164,28 @@ protected:
 
 TEST_F(TmpfsWaits, NoneForAnAllocation)
 {
-	std::thread caller([this] {
-		stop.begin(1000, 0);
-		EXPECT_EQ(hf_tmpfs_fallocate(on.t, big, 0, BIG, BIG), 0);
-	});
-
-	stop.wait_until_stopped();
-	others_go_on();
-	caller.join();
+	others_do_not_wait_for(1000, 0,
+			       [this] { return hf_tmpfs_fallocate(on.t, big, 0, BIG, BIG); });
 }
 
 TEST_F(TmpfsWaits, NoneForATruncation)
 {
-	std::thread caller([this] {
-		stop.begin(0, 2000);
-		EXPECT_EQ(hf_tmpfs_ftruncate(on.t, big, 0), 0);
-	});
-
-	stop.wait_until_stopped();
-	EXPECT_TRUE(space_is_memory());
-	others_go_on();
-	caller.join();
+	others_do_not_wait_for(0, 2000, [this] { return hf_tmpfs_ftruncate(on.t, big, 0); });
 }
 
 TEST_F(TmpfsWaits, NoneForAHole)
 {
-	std::thread caller([this] {
-		stop.begin(0, 2000);
-		EXPECT_EQ(hf_tmpfs_fallocate(on.t, big,
-					     HF_TMPFS_FALLOC_PUNCH_HOLE | HF_TMPFS_FALLOC_KEEP_SIZE,
-					     1, BIG),
-			  0);
-	});
+	const int hole = HF_TMPFS_FALLOC_PUNCH_HOLE | HF_TMPFS_FALLOC_KEEP_SIZE;
 
-	stop.wait_until_stopped();
-	EXPECT_TRUE(space_is_memory());
-	others_go_on();
-	caller.join();
+	others_do_not_wait_for(0, 2000,
+			       [&] { return hf_tmpfs_fallocate(on.t, big, hole, 1, BIG); });
 }
 
 TEST_F(TmpfsWaits, NoneForTheLastClose)
 {
-	std::thread caller([this] {
-		for (const char *path : { "/big", "/other", "/third" })
-			EXPECT_EQ(hf_tmpfs_unlink(on.root, path), 0);
-		stop.begin(0, 2000);
-		EXPECT_EQ(hf_tmpfs_close(on.t, big), 0);
-	});
-
-	stop.wait_until_stopped();
-	EXPECT_TRUE(space_is_memory());
-	others_go_on();
-	caller.join();
+	for (const char *path : { "/big", "/other", "/third" })
+		EXPECT_EQ(hf_tmpfs_unlink(on.root, path), 0);
+	others_do_not_wait_for(0, 2000, [this] { return hf_tmpfs_close(on.t, big); });
 }
 
 /* While one call frees memory, another that removes much more waits. */
