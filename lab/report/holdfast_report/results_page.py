@@ -23,12 +23,12 @@ HEAD = """# Measured results
 the fields, and how to send in your own results.
 
 Times are wall time / operations of all threads. Fairness, in parentheses, is the fewest operations of a thread / the most
-operations of a thread: 1 is even, 0 means that a thread did nothing. Each machine was measured at another time, with its own
-clock and memory: compare rows of one machine first, and machines only if they differ by far. The line before a table compares
-Holdfast with the best peer in each column that does not only spin: below 1 it takes less time.
+operations of a thread: 1 is even, 0 means that a thread did nothing. The longest wait is that of the thread that waited longest
+for the lock in a run; the median over the runs. Each machine was measured at another time, with its own clock and memory:
+compare rows of one machine first, and machines only if they differ by far.
 """
 OLDER = """
-\* in a table: Holdfast's figures there were measured before the code of that table last changed, comments apart, and may be
+\\* in a table: Holdfast's figures there were measured before the code of that table last changed, comments apart, and may be
 stale; those of its peers are not. `make readme` finds it by git. At a machine: in some table. `git log COMMIT..` lists the
 changes.
 """
@@ -98,13 +98,21 @@ def stale_of(archive: list[tuple[str, Results]], page: str) -> Stale:
     return out
 
 
-def summary(table: Table) -> str:
-    """One line: the ratios to the best peers."""
-    if not table.ratios:
-        return ""
-    (least, where), (most, worst) = min(table.ratios), max(table.ratios)
-    mean = geometric_mean([ratio for ratio, _ in table.ratios])
-    return f"Times the best peer's time: {least:.2f} ({where}) to {most:.2f} ({worst}); {mean:.2f} in the mean."
+SHORT = """## In short
+
+Holdfast's time over that of the best peer that does not only spin, in each column of the tables below: less than 1 is faster.
+"""
+
+
+def in_short(shown: list[Table]) -> str:
+    """A line for each table: the ratios to the best peers."""
+    lines = []
+    for table in [t for t in shown if t.ratios]:
+        (least, where), (most, worst) = min(table.ratios), max(table.ratios)
+        mean = geometric_mean([ratio for ratio, _ in table.ratios])
+        words = re.sub(r"( \([^()]*\)$|, ns.*)", "", table.title)
+        lines.append([words, f"{mean:.2f}", f"{least:.2f}: {where}", f"{most:.2f}: {worst}"])
+    return SHORT + "\n" + markdown(["table", "mean", "least", "most"], lines) + "\n" if lines else ""
 
 
 def newest(archive: list[tuple[str, Results]]) -> int:
@@ -117,19 +125,19 @@ def pages(archive: list[tuple[str, Results]], stale: Stale) -> tuple[str, dict[s
     """docs/results.md, and its charts: the newest machine's cards."""
     latest = newest(archive)
     pictures = {card.table: card for card in cards.cards(archive[latest][1])}
-    parts, shown = [HEAD, machines_table(archive, stale), ""], {}
+    parts, shown, compared = [], {}, []
     for family in tables.FAMILIES:
         stars = ["*" if (name, family.name) in stale else "" for name, _ in archive]
         for table in side_by_side(family, [(letter(n) + stars[n], results) for n, (_, results) in enumerate(archive)]):
             parts += [f"## {table.title}", ""]
-            if line := summary(table):
-                parts += [line, ""]
+            compared.append(table)
             if picture := pictures.pop(family.name, None):
                 shown[family.name] = picture.panel
                 parts += [f"![{picture.title}, machine {letter(latest)}](charts/{family.name}.svg)", ""]
             heads = [f"{c.unit}: {c.name}" if c.unit else c.name for c in table.columns]
             parts += [markdown(heads, [cells for cells, _ in table.rows]), ""]
-    return "\n".join(parts), shown
+    head = [HEAD, machines_table(archive, stale), "", in_short(compared)]
+    return "\n".join([*head, *parts]), shown
 
 
 # README's two tables: words, the lab's table, case and threads (as in cards.py).

@@ -80,7 +80,8 @@ class Made(Temporary):
         page, _ = results_page.pages(archive, stale)
         self.shows(page, "| A*: CPU |", "| B: CPU |", "measured before the code of that table last changed")
         self.assertEqual(results_page.stale_of(archive, page), stale)
-        self.shows(page, "Times the best peer's time: 0.91 (C, 2 threads: d) to 5.00 (A*, 2 threads: a); 1.78 in the mean.")
+        self.shows(page, "| mutex: lock + increment + unlock | 1.78 | 0.91: C, 2 threads: d | 5.00: A*, 2 threads: a |")
+        self.assertLess(page.index("## In short"), page.index("## mutex"))
 
     def test_the_command(self):
         def run(argv):
