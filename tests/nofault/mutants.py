@@ -362,11 +362,11 @@ def build(args, number, whole, changed, compiled, change):
     tree = mutation.copy(args.source_dir, os.path.join(args.work_dir, str(number)), "src",
                          os.path.join("lab", "variants"))
     mutation.edit(os.path.join(tree, "src", changed), change)
-    # Replaces the library's object. The lab's file includes the headers too.
+    # Replaces the library's object. The lab's file includes some of the headers, too.
     objects = [object_of(args, os.path.join(tree, "src", compiled), os.path.join(str(number), "flawed.o"))
                ] if compiled else []
     objects.append(object_of(args, os.path.join(tree, IMPLEMENTATIONS), os.path.join(str(number), "lab.o"))
-                   if changed.endswith(".h") else whole["lab"])
+                   if os.path.basename(changed) in whole["lab includes"] else whole["lab"])
     program = os.path.join(tree, "sweep")
     compile_and_link(args.cc, whole["sweep"], *objects, args.library, "-lpthread", "-o", program)
     return program
@@ -424,6 +424,9 @@ def main():
     os.makedirs(args.work_dir, exist_ok=True)
     whole = {name: object_of(args, os.path.join(args.source_dir, source), name + ".o")
              for name, source in (("sweep", os.path.join("tests", "nofault", "sweep.c")), ("lab", IMPLEMENTATIONS))}
+    included = subprocess.run([args.cc, "-MM", "-I", os.path.join(args.source_dir, "include"),
+                               os.path.join(args.source_dir, IMPLEMENTATIONS)], stdout=subprocess.PIPE, text=True, check=True)
+    whole["lab includes"] = {os.path.basename(path) for path in included.stdout.split()}
 
     def one(number, family, names, expected, changed, compiled, before, after):
         program = build(args, number, whole, changed, compiled, mutation.swap(before, after))
