@@ -9,7 +9,6 @@
 #endif
 
 #define TMPFS_LIKELY(x) __builtin_expect(!!(x), 1)
-#define TMPFS_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 #ifdef __has_feature
 #if __has_feature(address_sanitizer)

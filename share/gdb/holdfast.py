@@ -190,10 +190,6 @@ class Threads:
                 nearest = abs(handle - address), thread
         return self.name(nearest[1]) if nearest and nearest[0] < 1 << 15 else None
 
-    def of_number(self, number):
-        thread = self.by_number.get(number)
-        return self.name(thread) if thread else "LWP %d" % number
-
 
 for event in ("new_objfile", "free_objfile", "clear_objfiles", "exited", "inferior_deleted"):
     if hasattr(gdb.events, event):

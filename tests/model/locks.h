@@ -118,6 +118,19 @@ struct tries : locked<L> {
 template <typename L>
 using tries_only = tries<L, false>;
 
+/* Every spinlock passes these. */
+template <typename L>
+void every(run *run, const char *name)
+{
+	run->search<exclusion<L, 2>, 2>(name, 3);
+	run->search<exclusion<L>, 3>(name, 2);
+	run->search<tries<L>, 2>(name, 4);
+	run->search<tries<L>, 3>(name, 2);
+	run->search<tries_only<L>, 2>(name, ALL);
+	run->random<exclusion<L, 2>, 3>(name, 50000);
+	run->random<tries<L>, 3>(name, 50000);
+}
+
 /*
  * lock_full and unlock_full are full barriers: no access is reordered across them. Store buffering:
  * each thread writes its own word, then reads the other's; with a full barrier in between, they

@@ -41,35 +41,20 @@ namespace hint
 #include "holdfast/spinlock.h"
 }
 
-using hf_model::exclusion;
 using hf_model::exclusion_by;
-using hf_model::tries;
-using hf_model::tries_only;
 
 SPINLOCK(lock_monitor, monitor);
 SPINLOCK(lock_hint, hint);
 LOCK(ticket, ticket, );
 
-template <typename L>
-void all(hf_model::run *run, const char *name)
-{
-	run->search<exclusion<L, 2>, 2>(name, 3);
-	run->search<exclusion<L>, 3>(name, 2);
-	run->search<tries<L>, 2>(name, 4);
-	run->search<tries<L>, 3>(name, 2);
-	run->search<tries_only<L>, 2>(name, ALL);
-	run->random<exclusion<L, 2>, 3>(name, 50000);
-	run->random<tries<L>, 3>(name, 50000);
-}
-
 int main(int argc, char **argv)
 {
 	hf_model::run run("spinlock", argc, argv);
 
-	all<lock_monitor>(&run, "monitor");
-	all<lock_hint>(&run, "hint");
+	hf_model::every<lock_monitor>(&run, "monitor");
+	hf_model::every<lock_hint>(&run, "hint");
 	hf_model::full_barrier<lock_hint>(&run, "hint");
-	all<ticket>(&run, "ticket");
+	hf_model::every<ticket>(&run, "ticket");
 	run.search<exclusion_by<ticket, HF_WAIT_MONITOR>, 3>("ticket", 2);
 	run.search<exclusion_by<ticket, HF_WAIT_BACKOFF>, 2>("ticket", 4);
 	return run.end();

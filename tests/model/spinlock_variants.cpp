@@ -47,7 +47,6 @@
 using hf_model::exclusion;
 using hf_model::exclusion_by;
 using hf_model::tries;
-using hf_model::tries_only;
 
 LOCK(cas, cas, );
 LOCK(cas_release, cas_release, );
@@ -58,15 +57,9 @@ LOCK(mcs, mcs, );
 template <typename L>
 void all(hf_model::run *run, const char *name)
 {
-	run->search<exclusion<L, 2>, 2>(name, 3);
-	run->search<exclusion<L>, 3>(name, 2);
+	hf_model::every<L>(run, name);
 	run->search<exclusion_by<L, HF_WAIT_MONITOR>, 3>(name, 2);
 	run->search<exclusion_by<L, HF_WAIT_BACKOFF>, 2>(name, 4);
-	run->search<tries<L>, 2>(name, 4);
-	run->search<tries<L>, 3>(name, 2);
-	run->search<tries_only<L>, 2>(name, ALL);
-	run->random<exclusion<L, 2>, 3>(name, 50000);
-	run->random<tries<L>, 3>(name, 50000);
 }
 
 /* ---- mcs: paths reached, and threads without a node --------------------------------------- */
