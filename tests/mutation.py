@@ -3,8 +3,8 @@
 
     tree = mutation.copy(source, folder, "include", "src")     a fresh copy of part of the code
     mutation.edit(os.path.join(tree, name), mutation.swap(before, after))
-    ... build it, run it ...
-    mutation.must_fail(status, output, r"not ok 1 clear erms") it failed, with the expected message
+    mutation.build(cc, "-I", tree, ...)
+    mutation.must_fail(*mutation.run(program), r"not ok 1 clear erms")    it failed, with the expected message
 
 Raises Stale if the text to replace does not occur exactly once in its file, so that a later change of the code
 can't silently disable a mutant; Survived if no test detected the mutant; and Skip if this machine can't run it.
@@ -62,6 +62,20 @@ def edit(path, change):
     if after == before:
         raise Stale("%s: the edit has no effect" % path)
     write(path, after)
+
+
+def build(*command):
+    """Compile or link. Raises Stale if that fails."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode:
+        raise Stale("can't be built:\n" + done.stdout)
+
+
+def run(*command, seconds=300, **more):
+    """Return the exit status and the output of a test. Without a flaw a few seconds suffice."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                          timeout=seconds, check=False, **more)
+    return done.returncode, done.stdout
 
 
 def must_fail(status, output, expected):

@@ -10,16 +10,16 @@ A mutant is the sweep linked with one changed file of src/ in place of the libra
 implementations that have the flaw; the last of them that this processor can run is swept, whichever is the default.
 The sweep can't test a page that another thread removes between two stores to it; gone.c and objects.cpp do.
 """
+import functools
 import os
 import re
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 import ktap  # noqa: E402
 import mutation  # noqa: E402
-from checks import arguments, read  # noqa: E402
+from checks import arguments, read, run  # noqa: E402
 
 X86 = "nofault/arch/x86_64.c"
 RANGE = "nofault/vector_range.h"
@@ -55,7 +55,6 @@ BYTES = "wrong bytes"
 RESULT = "wrong result"
 PLACE = "wrong place"
 ADDRESS = "wrong address"
-LONG = 300  # seconds for a mutant; without a flaw a few suffice
 DIES = r"status -11"  # SIGSEGV: a fault that is not recovered
 
 # (flaw, family, implementations with the flaw, message of the sweep, changed file, compiled file, text,
@@ -343,80 +342,69 @@ PROGRAMS = [
 LINK = {"meanwhile": ["-Wl,--wrap=sigaction,--wrap=calloc"]}  # options, as in tests/CMakeLists.txt
 
 
-def compile_and_link(*command):
-    built = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    if built.returncode:
-        raise mutation.Stale("can't be built:\n" + built.stdout)
-
-
 def object_of(args, source, name):
     """Compile a file. Return the object file."""
     made = os.path.join(args.work_dir, name)
-    compile_and_link(args.cc, "-std=gnu11", "-O1", "-DHF_STATIC_LIBRARY", "-fexceptions", "-I",
-                     os.path.join(args.source_dir, "include"), "-c", source, "-o", made)
+    mutation.build(args.cc, "-std=gnu11", "-O1", "-DHF_STATIC_LIBRARY", "-fexceptions", "-I",
+                   os.path.join(args.source_dir, "include"), "-c", source, "-o", made)
     return made
 
 
-def build(args, number, whole, changed, compiled, change):
+def build(args, number, whole, changed, compiled, *texts):
     """Build the sweep with one flaw. `whole` has the unchanged object files."""
     tree = mutation.copy(args.source_dir, os.path.join(args.work_dir, str(number)), "src",
                          os.path.join("lab", "variants"))
-    mutation.edit(os.path.join(tree, "src", changed), change)
+    mutation.edit(os.path.join(tree, "src", changed), mutation.swap(*texts))
     # Replaces the library's object. The lab's file includes some of the headers, too.
     objects = [object_of(args, os.path.join(tree, "src", compiled), os.path.join(str(number), "flawed.o"))
                ] if compiled else []
     objects.append(object_of(args, os.path.join(tree, IMPLEMENTATIONS), os.path.join(str(number), "lab.o"))
                    if os.path.basename(changed) in whole["lab includes"] else whole["lab"])
     program = os.path.join(tree, "sweep")
-    compile_and_link(args.cc, whole["sweep"], *objects, args.library, "-lpthread", "-o", program)
+    mutation.build(args.cc, whole["sweep"], *objects, args.library, "-lpthread", "-o", program)
     return program
 
 
 def sweep(program, family, name, expected):
-    ran = subprocess.run([program, "7", family, name], stdout=subprocess.PIPE,
-                         stderr=subprocess.STDOUT, text=True, errors="replace", timeout=LONG, check=False)
-    verdict = ktap.judge(ran.stdout)
+    status, output = mutation.run(program, "7", family, name)
+    verdict = ktap.judge(output)
     if verdict.skipped:
         raise mutation.Skip(verdict.skipped[0][1])
     if expected != DIES and "not ok: %s %s" % (family, name) not in verdict.faults:
-        raise mutation.Survived("the sweep passes %s %s:\n%s" % (family, name, ran.stdout))
-    return mutation.must_fail(ran.returncode, ran.stdout,
-                              expected if expected == DIES
+        raise mutation.Survived("the sweep passes %s %s:\n%s" % (family, name, output))
+    return mutation.must_fail(status, output, expected if expected == DIES
                               else r"^# %s, .*: %s.*" % (re.escape(name), expected))
 
 
-def unit(args, number, suite, changed, compiled, change):
+def unit(args, number, suite, changed, compiled, *texts):
     """Run the unit tests with one flaw."""
     tree = mutation.copy(args.source_dir, os.path.join(args.work_dir, "unit%d" % number), "src")
-    mutation.edit(os.path.join(tree, "src", changed), change)
+    mutation.edit(os.path.join(tree, "src", changed), mutation.swap(*texts))
     program = os.path.join(tree, "unit_tests")
     flawed = object_of(args, os.path.join(tree, "src", compiled), os.path.join("unit%d" % number, "flawed.o"))
-    compile_and_link(args.cxx, *args.unit, flawed, args.library, "-lgtest_main", "-lgtest", "-lpthread", "-o", program)
-    ran = subprocess.run([program, "--gtest_brief=1", "--gtest_fail_fast", "--gtest_filter=%s.*" % suite], stdout=subprocess.PIPE,
-                         stderr=subprocess.STDOUT, text=True, errors="replace", timeout=LONG, check=False)
-    return mutation.must_fail(ran.returncode, ran.stdout, r"^\[  FAILED  \] %s\.\w+|^status -\d+" % suite)
+    mutation.build(args.cxx, *args.unit, flawed, args.library, "-lgtest_main", "-lgtest", "-lpthread", "-o", program)
+    ran = mutation.run(program, "--gtest_brief=1", "--gtest_fail_fast", "--gtest_filter=%s.*" % suite)
+    return mutation.must_fail(*ran, r"^\[  FAILED  \] %s\.\w+|^status -\d+" % suite)
 
 
-def program_of(args, number, whole, program, case, changed, compiled, change):
+def program_of(args, whole, number, program, case, changed, compiled, *texts):
     """Run a program of this folder with one flaw."""
     folder = "program%d" % number
     tree = mutation.copy(args.source_dir, os.path.join(args.work_dir, folder), "src")
-    mutation.edit(os.path.join(tree, "src", changed), change)
+    mutation.edit(os.path.join(tree, "src", changed), mutation.swap(*texts))
     path = os.path.join(tree, program)
     if compiled is ALL:  # for a processor without sites
         sources = [os.path.join(tree, name) for name in read(args.source_dir, "src", "sources.txt").split()]
-        compile_and_link(args.cc, "-std=gnu11", "-O1", "-DHF_STATIC_LIBRARY", "-DHF_ARCH_GENERIC",
-                         "-I", os.path.join(args.source_dir, "include"),
-                         os.path.join(args.source_dir, "tests", "nofault", program + ".c"),
-                         os.path.join(args.source_dir, IMPLEMENTATIONS), *sources, "-lpthread", "-o", path)
+        mutation.build(args.cc, "-std=gnu11", "-O1", "-DHF_STATIC_LIBRARY", "-DHF_ARCH_GENERIC",
+                       "-I", os.path.join(args.source_dir, "include"),
+                       os.path.join(args.source_dir, "tests", "nofault", program + ".c"),
+                       os.path.join(args.source_dir, IMPLEMENTATIONS), *sources, "-lpthread", "-o", path)
     else:
         flawed = object_of(args, os.path.join(tree, "src", compiled), os.path.join(folder, "flawed.o"))
         tests = object_of(args, os.path.join(args.source_dir, "tests", "nofault", program + ".c"),
                           os.path.join(folder, "tests.o"))
-        compile_and_link(args.cc, tests, whole["lab"], flawed, args.library, "-lpthread", *LINK.get(program, ()), "-o", path)
-    ran = subprocess.run([path, case], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                         timeout=LONG, check=False)
-    return mutation.must_fail(ran.returncode, ran.stdout, r"^not ok \d+ %s$" % re.escape(case))
+        mutation.build(args.cc, tests, whole["lab"], flawed, args.library, "-lpthread", *LINK.get(program, ()), "-o", path)
+    return mutation.must_fail(*mutation.run(path, case), r"^not ok \d+ %s$" % re.escape(case))
 
 
 def main():
@@ -424,12 +412,11 @@ def main():
     os.makedirs(args.work_dir, exist_ok=True)
     whole = {name: object_of(args, os.path.join(args.source_dir, source), name + ".o")
              for name, source in (("sweep", os.path.join("tests", "nofault", "sweep.c")), ("lab", IMPLEMENTATIONS))}
-    included = subprocess.run([args.cc, "-MM", "-I", os.path.join(args.source_dir, "include"),
-                               os.path.join(args.source_dir, IMPLEMENTATIONS)], stdout=subprocess.PIPE, text=True, check=True)
-    whole["lab includes"] = {os.path.basename(path) for path in included.stdout.split()}
+    included = run(args.cc, "-MM", "-I", os.path.join(args.source_dir, "include"), os.path.join(args.source_dir, IMPLEMENTATIONS))
+    whole["lab includes"] = {os.path.basename(path) for path in included.split()}
 
-    def one(number, family, names, expected, changed, compiled, before, after):
-        program = build(args, number, whole, changed, compiled, mutation.swap(before, after))
+    def one(number, family, names, expected, *flaw):
+        program = build(args, number, whole, *flaw)
         for name in names[::-1]:
             try:
                 return "%s: %s" % (name, sweep(program, family, name, expected))
@@ -437,20 +424,12 @@ def main():
                 skipped = why
         raise skipped
 
-    def one_of_unit(number, suite, changed, compiled, before, after):
-        return unit(args, number, suite, changed, compiled, mutation.swap(before, after))
-
-    def one_of_programs(number, program, case, changed, compiled, before, after):
-        return program_of(args, number, whole, program, case, changed, compiled, mutation.swap(before, after))
-
-    status = mutation.run_all(
-        [("%s, %s" % (what, family), number, family, *rest)
-         for number, (what, family, *rest) in enumerate(MUTANTS)], one)
-    if args.unit:
-        status |= mutation.run_all([("%s, unit %s" % (what, rest[0]), number, *rest)
-                                    for number, (what, *rest) in enumerate(UNIT)], one_of_unit)
-        status |= mutation.run_all([("%s, %s" % (what, rest[0]), number, *rest)
-                                    for number, (what, *rest) in enumerate(PROGRAMS)], one_of_programs)
+    status = 0
+    for table, where, call in ((MUTANTS, ", ", one), (UNIT, ", unit ", functools.partial(unit, args)),
+                               (PROGRAMS, ", ", functools.partial(program_of, args, whole))):
+        if table is MUTANTS or args.unit:
+            status |= mutation.run_all([("%s%s%s" % (what, where, rest[0]), number, *rest)
+                                        for number, (what, *rest) in enumerate(table)], call)
     return status
 
 

@@ -41,9 +41,7 @@ def build_and_run(options, source, folder):
          "-I" + os.path.join(options.source_dir, "src"), "-o", program,
          os.path.join(here, "seam_test.c"), os.path.join(source, "zephyr", "seam.c"),
          os.path.join(options.source_dir, "src", "report", "report.c")], check=True)
-    done = subprocess.run([program], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, timeout=300, text=True, check=False)
-    return done.returncode, done.stdout
+    return mutation.run(program)
 
 
 def mutant(options, number, before, after, expected):
