@@ -6,7 +6,8 @@
  *
  *   sweep [STEP [FAMILY NAME]]
  *
- *       STEP            every STEP-th size only (sanitizers and emulators are slow); default 1
+ *       STEP            every STEP-th size only (sanitizers and emulators are slow); default 1. Above 100 also
+ *                       every seventh place only
  *       FAMILY NAME     only this: clear, copy, fill, move, compare or find, and an implementation
  *                       (lab/variants/nofault/implementations.h) or default; or words or iovec, and
  *                       default. Ends at the 20th wrong case
@@ -42,8 +43,9 @@ static const char *const kind_names[] = { "unmapped", "PROT_NONE", "read-only", 
 enum { FILL = 0x55, GOOD_PAGES = 30 };
 enum { SIZES = 300, MOST = 513, MARGIN = 80 };
 
-static size_t page;                /* bytes of one */
-static bool emulated;              /* HF_SWEEP_EMULATED */
+static size_t page;       /* bytes of one */
+static bool emulated;     /* HF_SWEEP_EMULATED */
+static size_t places = 1; /* every how many places are tested; more with a STEP above 100 */
 static unsigned long cases, wrong; /* since the last report() */
 
 static void die(const char *what)
@@ -273,13 +275,13 @@ static void all_ranges(const struct operation *v, unsigned int size_step, unsign
 	const struct field *f = &v->bad;
 
 	for (size_t size = 0; size <= MOST; size = size_after(size, size_step)) {
-		for (size_t before = 0; before <= size + 2; before++)
+		for (size_t before = 0; before <= size + 2; before += places)
 			v->range(v, f->edge - before, size);
 		/* From the bad page into the good one behind it. */
-		for (size_t into = 1; into <= size && into <= 130; into += 3)
+		for (size_t into = 1; into <= size && into <= 130; into += 3 * places)
 			v->range(v, f->behind - into, size);
 	}
-	for (size_t i = 0; i < LARGE * BEHIND; i++)
+	for (size_t i = 0; i < LARGE * BEHIND; i += places)
 		v->range(v, f->edge - large[i / BEHIND] + behind_edge[i % BEHIND],
 			 large[i / BEHIND]);
 	for (unsigned int i = 0; i < ANY_RANGES; i += step) {
@@ -889,6 +891,7 @@ int main(int argc, char **argv)
 	}
 	page = (size_t)sysconf(_SC_PAGESIZE);
 	emulated = getenv("HF_SWEEP_EMULATED") != NULL;
+	places = step > 100 ? 7 : 1;
 	if (hf_nofault_install())
 		die("hf_nofault_install");
 	for (size_t i = 0; i < sizeof(pattern); i++)
