@@ -22,7 +22,8 @@ sys.path.insert(0, os.path.join(ROOT, "tests"))
 from checks import Checks, Failed, arguments, run, start  # noqa: E402
 
 MODULES = ["test_threading", "test_thread", "test_threading_local", "test_queue", "test_threadsignals", "test_sched"]
-SECONDS = 900
+SECONDS = 1800  # more than a busy machine needs
+RUNS = 3  # on a busy machine some of the tests fail now and then: those count that fail in each run
 
 # With a profile the program finds a handler of SIGTERM that it has not set: hf-run(1), BUGS.
 KNOWN = {"test_interrupt_main_noerror (test.test_threading.InterruptMainTests.test_interrupt_main_noerror)"}
@@ -46,8 +47,12 @@ def failures(*command):
 
 def cpython(hf_run, python, with_glibc, option):
     more = failures(hf_run, *option, python) - with_glibc
+    for _ in range(1, RUNS):
+        if not more:
+            return
+        more &= failures(hf_run, *option, python)
     if more:
-        raise Failed("these tests pass with glibc's mutexes: %s" % ", ".join(sorted(more)))
+        raise Failed("these tests pass with glibc's mutexes, and failed %d times: %s" % (RUNS, ", ".join(sorted(more))))
 
 
 def find_python():
