@@ -229,7 +229,7 @@ Window run_window(int threads, int window_ms, loop_t loop, const std::vector<voi
 	return result;
 }
 
-std::vector<int> World::where() const
+std::vector<int> Placement::where() const
 {
 	return one    ? std::vector<int>{ allowed_cpus().front() }
 	       : free ? std::vector<int>{}

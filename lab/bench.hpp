@@ -73,7 +73,7 @@ Window run_window(int threads, int window_ms, loop_t loop, const std::vector<voi
 		  const std::vector<int> &where = allowed_cpus());
 
 /* Where the threads of a run execute, and beside whom. */
-struct World {
+struct Placement {
 	const char *name;  /* begins the case's name; "" = each thread is pinned to a processor */
 	bool one = false;  /* all threads are pinned to one processor */
 	bool free = false; /* threads are not pinned */
@@ -83,10 +83,10 @@ struct World {
 	/* Whether throughput depends on others, or on one processor: then CPU time is judged. */
 	bool shared() const { return one || busy; }
 };
-constexpr World ALONE = { "" };
-constexpr World WORLDS[] = { { "one processor", true },
-			     { "not pinned", false, true },
-			     { "beside busy processes", false, true, true } };
+constexpr Placement ALONE = { "" };
+constexpr Placement PLACEMENTS[] = { { "one processor", true },
+				     { "not pinned", false, true },
+				     { "beside busy processes", false, true, true } };
 
 /* As many busy processes as there are processors, until it is destroyed; none if not `wanted`. */
 class BusyProcesses {

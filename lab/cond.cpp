@@ -154,17 +154,17 @@ constexpr Case SHARED_CASES[] = {
 	CASES[3], /* queue 4+4 */
 };
 
-/* What is measured in that world: hand-overs everywhere, all else on one processor. */
-bool measured_in(const World &world, const Case &one)
+/* What is measured with that placement: hand-overs with each, all else on one processor. */
+bool measured_in(const Placement &placement, const Case &one)
 {
 	bool held = one.what == What::HAND_OVER && !one.unlocked;
 
-	return world.one || held || (world.busy && one.threads == 2);
+	return placement.one || held || (placement.busy && one.threads == 2);
 }
 
-std::string name_in(const World &world, const Case &one)
+std::string name_in(const Placement &placement, const Case &one)
 {
-	return std::string(world.name) + ", " + one.name;
+	return std::string(placement.name) + ", " + one.name;
 }
 
 struct alignas(128) PerThread {
@@ -430,16 +430,17 @@ bool right(const Shared<C> &shared, What what, const Window &window)
 }
 
 template <class C>
-std::vector<Sample> run(const Case &one, const World &world, int window_ms)
+std::vector<Sample> run(const Case &one, const Placement &placement, int window_ms)
 {
-	BusyProcesses busy(world.busy);
+	BusyProcesses busy(placement.busy);
 	std::unique_ptr<Shared<C>> shared(new Shared<C>(one));
 	loop_t loop = one.what == What::PING_PONG   ? Loops<C>::template loop<What::PING_PONG>
 		      : one.what == What::BROADCAST ? Loops<C>::template loop<What::BROADCAST>
 		      : one.what == What::HAND_OVER ? Loops<C>::template loop<What::HAND_OVER>
 		      : one.what == What::MEET      ? Loops<C>::template loop<What::MEET>
 						    : Loops<C>::template loop<What::QUEUE>;
-	Window window = run_window(one.threads, window_ms, loop, { shared.get() }, world.where());
+	Window window =
+		run_window(one.threads, window_ms, loop, { shared.get() }, placement.where());
 	Sample sample = sample_of(window, right(*shared, one.what, window));
 	double done = static_cast<double>(shared->done), cpu = 0, switches = 0;
 
@@ -456,7 +457,7 @@ std::vector<Sample> run(const Case &one, const World &world, int window_ms)
 
 struct Variant {
 	const char *name, *kind;
-	std::vector<Sample> (*run)(const Case &, const World &, int window_ms);
+	std::vector<Sample> (*run)(const Case &, const Placement &, int window_ms);
 	const char *version = ""; /* of the compiler that built it, if that is not this one */
 };
 
@@ -484,28 +485,28 @@ const Variant VARIANTS[] = {
 std::vector<Cell> cond_cells(const Settings &)
 {
 	std::vector<Cell> cells;
-	auto add = [&](const World &world, const Case &one, const std::string &name) {
+	auto add = [&](const Placement &placement, const Case &one, const std::string &name) {
 		for (const Variant &variant : VARIANTS) {
 			Row row("cond", variant.name, variant.kind, name, one.threads);
 
 			if (*variant.version)
 				row.labels["version"] = variant.version;
 			cells.push_back({ { row },
-					  [&variant, &one, &world](int ms) {
-						  return variant.run(one, world, ms);
+					  [&variant, &one, &placement](int ms) {
+						  return variant.run(one, placement, ms);
 					  },
-					  world.busy ? 100 : 50,
+					  placement.busy ? 100 : 50,
 					  5 });
-			cells.back().pinned = !*world.name;
+			cells.back().pinned = !*placement.name;
 		}
 	};
 
 	for (const Case &one : CASES)
 		add(ALONE, one, one.name);
-	for (const World &world : WORLDS) {
+	for (const Placement &placement : PLACEMENTS) {
 		for (const Case &one : SHARED_CASES) {
-			if (measured_in(world, one))
-				add(world, one, name_in(world, one));
+			if (measured_in(placement, one))
+				add(placement, one, name_in(placement, one));
 		}
 	}
 	return cells;
@@ -568,14 +569,14 @@ std::vector<Aim> cond_aims(const std::vector<Row> &rows)
 		aims.push_back(figure(one.name, "throughput, of the best peer",
 				      1 / times(group.ours, group.best), name_of(group.best)));
 	}
-	for (const World &world : WORLDS) {
+	for (const Placement &placement : PLACEMENTS) {
 		for (const Case &one : SHARED_CASES) {
-			const std::string name = name_in(world, one);
+			const std::string name = name_in(placement, one);
 			Group group(rows, name, one.threads);
 
-			if (!measured_in(world, one) || (!group.ours && !group.best))
+			if (!measured_in(placement, one) || (!group.ours && !group.best))
 				continue;
-			if (!world.shared()) {
+			if (!placement.shared()) {
 				aims.push_back(at_least(1, name, FAIR,
 							1 / times(group.ours, group.fair),
 							name_of(group.fair)));

@@ -5,7 +5,7 @@
  *
  * Cases: alone, contended (no more threads than processors), oversubscribed. An operation is lock,
  * increment, unlock. Servers share processors, so some cases have all threads on one processor, or
- * unpinned, or beside busy processes (bench.hpp, World). A case whose name ends in ", 0.1/0.2 µs" has 0.1 us of work in the critical
+ * unpinned, or beside busy processes (bench.hpp, Placement). A case whose name ends in ", 0.1/0.2 µs" has 0.1 us of work in the critical
  * section and 0.2 us between two operations; without that ending it has none. In addition to the
  * usual fields a row has
  *
@@ -408,12 +408,12 @@ void add_waits(Sample *sample, const State &state, const Window &window)
 
 /* Half of the window measures the throughput, the other half the waits. Where others compete there
  * are no waits: they are those for a processor. */
-std::vector<Sample> run_lock(const Lock &lock, const Section &section, const World &world,
+std::vector<Sample> run_lock(const Lock &lock, const Section &section, const Placement &placement,
 			     int threads, int window_ms)
 {
-	bool has_waits = !*world.name;
+	bool has_waits = !*placement.name;
 	int ms = std::max(1, has_waits ? window_ms / 2 : window_ms);
-	BusyProcesses busy(world.busy);
+	BusyProcesses busy(placement.busy);
 	Sample sample;
 
 	{
@@ -426,7 +426,7 @@ std::vector<Sample> run_lock(const Lock &lock, const Section &section, const Wor
 		if (threads > 1)
 			slicer.reset(new Slicer(&state, first_ms, slice_ms));
 		Window window = run_window(threads, ms, threads > 1 ? lock.total : lock.alone,
-					   state.pointers, world.where());
+					   state.pointers, placement.where());
 		double total = static_cast<double>(window.total()), cpu = 0, switches = 0;
 
 		slicer.reset();
@@ -454,9 +454,9 @@ std::vector<Sample> run_lock(const Lock &lock, const Section &section, const Wor
 	return { sample };
 }
 
-std::string case_of(const World &world, int threads, const Section &section)
+std::string case_of(const Placement &placement, int threads, const Section &section)
 {
-	return (*world.name         ? world.name
+	return (*placement.name     ? placement.name
 		: threads == 1      ? "alone"
 		: threads <= cpus() ? "contended"
 				    : "oversubscribed") +
@@ -478,7 +478,7 @@ std::vector<Cell> mutex_cells(const Settings &settings)
 		}
 	}
 	struct Case {
-		const World &world;
+		const Placement &placement;
 		int threads;
 		const Section &section;
 	};
@@ -491,38 +491,40 @@ std::vector<Cell> mutex_cells(const Settings &settings)
 		}
 	}
 	if (settings.threads.empty()) {
-		for (const World &world : WORLDS) {
-			int threads = world.one ? 4 : std::max(2, world.busy ? cpus() : 2 * cpus());
+		for (const Placement &placement : PLACEMENTS) {
+			int threads = placement.one
+					      ? 4
+					      : std::max(2, placement.busy ? cpus() : 2 * cpus());
 
 			for (const Section &section : SECTIONS) {
 				if (section.judged_busy)
-					cases.push_back({ world, threads, section });
+					cases.push_back({ placement, threads, section });
 			}
 		}
 	}
 	for (const Case &one : cases) {
-		const World &world = one.world;
+		const Placement &placement = one.placement;
 		const Section &section = one.section;
 		int threads = one.threads;
 
 		for (const Lock &lock : locks()) {
-			Row row("mutex", lock.name, lock.kind, case_of(world, threads, section),
+			Row row("mutex", lock.name, lock.kind, case_of(placement, threads, section),
 				threads);
 
 			row.labels["waiter"] = lock.waiter == Waiter::PARKS ? "parks" : "spins";
 			if (*lock.version)
 				row.labels["version"] = lock.version;
-			auto run_once = [&lock, &section, &world, threads](int ms) {
-				return run_lock(lock, section, world, threads, ms);
+			auto run_once = [&lock, &section, &placement, threads](int ms) {
+				return run_lock(lock, section, placement, threads, ms);
 			};
 			/* Alone, many short runs show differences of a few per cent. */
 			cells.push_back({ { row },
 					  run_once,
-					  threads == 1  ? 8
-					  : *world.name ? 125
-							: 250,
+					  threads == 1      ? 8
+					  : *placement.name ? 125
+							    : 250,
 					  threads == 1 ? 31 : 3 });
-			cells.back().pinned = !*world.name;
+			cells.back().pinned = !*placement.name;
 		}
 	}
 	return cells;
@@ -661,16 +663,17 @@ std::vector<Aim> mutex_aims(const std::vector<Row> &rows)
 					      ratio(group.ours, group.pthread, "cpu_ns")));
 		}
 	}
-	for (const World &world : WORLDS) {
+	for (const Placement &placement : PLACEMENTS) {
 		for (const Row &row : rows) {
 			std::string place = row.case_name;
 
-			if (row.variant != OURS || place.compare(0, strlen(world.name), world.name))
+			if (row.variant != OURS ||
+			    place.compare(0, strlen(placement.name), placement.name))
 				continue;
 			Group group = group_of(rows, place, row.threads);
 			std::string name = place + ", " + threads_name(row.threads);
 
-			if (world.shared())
+			if (placement.shared())
 				aims.push_back(with_details(
 					at_most(1.1, name,
 						"processor time, of the best peer's that parks",

@@ -71,7 +71,7 @@ class Row(Struct, frozen=True, kw_only=True, rename={"ns": "ns_per_op", "impleme
 
     @property
     def shares_processors(self) -> bool:
-        """Whether its threads share processors with each other or with others, as the lab's World says."""
+        """Whether its threads share processors with each other or with others, as the lab's Placement says."""
         return self.case.startswith(("one processor", "not pinned", "beside busy processes"))
 
     @property
