@@ -235,28 +235,15 @@ FINDS_ALSO = {
 }
 
 DEADLINE = 600  # seconds until a mutant must have been found; generous, for busy machines
-HANGS = 20  # seconds until a mutant that hangs has been found
-
-
-def run(command, seconds=DEADLINE):
-    """(exit status, output)"""
-    try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              errors="replace", timeout=seconds, check=False)
-    except subprocess.TimeoutExpired:
-        return -9, "does not end"
-    return done.returncode, done.stdout
 
 
 def compiled(args, source, flags, folder):
     """Compiles a file. Returns the object file."""
     made = os.path.join(folder, os.path.basename(source) + ".o")
     os.makedirs(folder, exist_ok=True)
-    status, said = run([args.cc, "-std=gnu11", "-D_GNU_SOURCE", '-DHF_FRONT_VERSION="0.0"', "-O2", "-g", "-fPIC", *flags,
-                        "-I", os.path.join(args.source_dir, "include"), "-I", os.path.join(args.source_dir, "tmpfs"),
-                        "-c", source, "-o", made])
-    if status:
-        raise mutation.Stale("can't be built:\n" + said)
+    mutation.build(args.cc, "-std=gnu11", "-D_GNU_SOURCE", '-DHF_FRONT_VERSION="0.0"', "-O2", "-g", "-fPIC", *flags,
+                   "-I", os.path.join(args.source_dir, "include"), "-I", os.path.join(args.source_dir, "tmpfs"),
+                   "-c", source, "-o", made)
     return made
 
 
@@ -287,10 +274,7 @@ def build(args, number, file, before, after, program, asan):
     objects = [compiled(args, source, flags, tree) if source == changed else unchanged(args, source, flags)
                for source in sources]
     binary = os.path.join(tree, "program")
-    status, said = run([args.cxx, *objects, *getattr(args, program, []), *args.libraries, *args.link,
-                        *flags, "-o", binary])
-    if status:
-        raise mutation.Stale("can't be linked:\n" + said)
+    mutation.build(args.cxx, *objects, *getattr(args, program, []), *args.libraries, *args.link, *flags, "-o", binary)
     return binary
 
 
@@ -308,11 +292,13 @@ def mutant(args, what, number, file, before, after, program, only, asan):
     if program == MOUNT and args.preload:
         command += ["--preload", args.preload]
     expected = SANITIZER if asan else FINDS_ALSO.get(what, FINDS[program] % {"only": only})
-    limit = HANGS if "does not end" in expected else DEADLINE
     end = time.monotonic() + DEADLINE
-    status, said = run(command, limit)
-    while (program == STRESS or only == "direct") and status == 0 and time.monotonic() < end:
-        status, said = run(command, limit)  # a race: repeat until it happens
+    try:
+        status, said = mutation.run(*command, seconds=DEADLINE)
+        while (program == STRESS or only == "direct") and status == 0 and time.monotonic() < end:
+            status, said = mutation.run(*command, seconds=DEADLINE)  # a race: repeat until it happens
+    except subprocess.TimeoutExpired:
+        raise mutation.Survived("it does not end") from None
     if program == UNIT and "Running 0 tests" in said:
         raise mutation.Stale("there is no test %s" % only)
     if program in SERVERS and (status == CANT_RUN or "SKIPPED" in said):
