@@ -35,6 +35,7 @@ HF_COLD int has_address(struct dl_phdr_info *object, size_t size, void *data)
 
 	(void)size;
 	found->start = UINTPTR_MAX;
+	found->shift = object->dlpi_addr;
 	for (unsigned int i = 0; i < object->dlpi_phnum; i++) {
 		const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
 		uintptr_t start = object->dlpi_addr + segment->p_vaddr;

@@ -102,6 +102,7 @@ struct hf_detail_object {
 	const void *address;
 	char name[224];  /* the loader's: empty for the program */
 	uintptr_t start; /* where it is loaded */
+	uintptr_t shift; /* an address in memory minus the same one in the file */
 	bool is_program;
 };
 

@@ -34,6 +34,7 @@
 
 #include "../env/env.h"
 #include "../process/process.h"
+#include "symbol.h"
 
 enum { ENTRIES = 4096, SLOTS_LOOKED_AT = 64, LOCKS_SHOWN = 10, SITES_SHOWN = 5 };
 
@@ -271,20 +272,29 @@ __attribute__((format(printf, 2, 3))) static void line(int file, const char *for
 /* For "%10llu.%03u": milliseconds. */
 #define MS(ns) (unsigned long long)((ns) / 1000000), (unsigned int)((ns) / 1000 % 1000)
 
-/* "      12.345         7       3.210    at 0x1234 (/bin/app+0x234)" */
+/* "      12.345         7       3.210    at 0x1234 worker+0x14 (/bin/app+0x234)" */
 static void print_row(int file, const struct row *row, const char *what, uint64_t address)
 {
 	/* Reports use /proc/self/maps, but that does not say which object a .bss belongs to. */
 	struct hf_detail_object object = { .address = (const void *)(uintptr_t)address };
-	char place[256] = "";
+	char name[128] = "", behind[32] = "", place[256] = "";
+	struct hf_detail_symbol symbol;
 
-	if (hf_detail_process_object(&object))
+	if (hf_detail_process_object(&object)) {
 		(void)snprintf(place, sizeof(place), " (%s+0x%lx)",
 			       *object.name ? object.name : program,
 			       (unsigned long)(address - object.start));
-	line(file, "%10llu.%03u %10llu %8llu.%03u  %s 0x%llx%s", MS(row->ns),
+		if (hf_detail_symbol(*object.name ? object.name : "/proc/self/exe",
+				     address - object.shift, &symbol)) {
+			if (symbol.behind)
+				(void)snprintf(behind, sizeof(behind), "+0x%llx",
+					       (unsigned long long)symbol.behind);
+			(void)snprintf(name, sizeof(name), " %s%s", symbol.name, behind);
+		}
+	}
+	line(file, "%10llu.%03u %10llu %8llu.%03u  %s 0x%llx%s%s", MS(row->ns),
 	     (unsigned long long)row->waits, MS(row->longest), what, (unsigned long long)address,
-	     place);
+	     name, place);
 }
 
 /* Prints the call sites that waited longest for a lock. @rows: of all locks, by_lock_and_cost(). */

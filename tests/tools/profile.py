@@ -28,7 +28,7 @@ def check(condition, *what):
         raise Failed(" ".join(str(word) for word in what))
 
 
-Lock = collections.namedtuple("Lock", "kind address waits total longest sites place")
+Lock = collections.namedtuple("Lock", "kind address waits total longest sites place name")
 
 
 class Profile:
@@ -54,12 +54,12 @@ class Profile:
         elif what.startswith("dropped: "):
             check("%d entries" % ENTRIES in what, what)
             self.dropped += waits
-        elif site := re.match(r"at 0x([0-9a-f]+)( \(.*\+0x[0-9a-f]+\))?$", what):
-            self.order[-1].sites[int(site[1], 16)] = (waits, total, longest, site[2])
+        elif site := re.match(r"at 0x([0-9a-f]+)(?: ([^\s(]\S*))?( \(.*\+0x[0-9a-f]+\))?$", what):
+            self.order[-1].sites[int(site[1], 16)] = (waits, total, longest, site[3], site[2])
         else:
-            lock = re.match(r"(\w.*?) 0x([0-9a-f]+)( \(.*\))?$", what)
+            lock = re.match(r"(\w.*?) 0x([0-9a-f]+)(?: ([^\s(]\S*))?( \(.*\))?$", what)
             check(lock, "not a lock:", what)
-            found = Lock(lock[1], int(lock[2], 16), waits, total, longest, {}, lock[3])
+            found = Lock(lock[1], int(lock[2], 16), waits, total, longest, {}, lock[4], lock[3])
             check(found.address not in self.locks, "twice:", line)
             self.locks[found.address] = found
             self.order.append(found)
@@ -150,6 +150,12 @@ class Cases:
         """Each wait of each kind of lock is counted once, with its call site."""
         profile, expected = self.one("counts")
         compare(profile, expected)
+        for name, address, *_ in expected:
+            lock = profile.locks[int(address, 16)]
+            check(lock.name == ("many" if name == "any" else name), name, "is called", lock)
+            function = {"any": "wait_cond", "cond": "wait_cond"}.get(name, "contend_" + name)
+            check(any(re.match(function + r"(\.\w+)*\+0x[0-9a-f]+$", site[4] or "") for site in lock.sites.values()),
+                  "no call site in", function, lock)
         place = re.compile(r" \(.*%s\+0x[0-9a-f]+\)$" % re.escape(os.path.basename(self.program[-1])))
         for lock in profile.order:
             check(all(place.match(site[3] or "") and offset(site[3]) == at - int(expected[0][4], 16)
