@@ -14,8 +14,8 @@ import xml.etree.ElementTree as xml
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # A test whose lines "ok NAME: how it failed" are all mutants; in other tests the name says that it is one. A name may begin
-# with the number of an invariant, "T2: ".
-ALL = re.compile(r"^ok ((?:[A-Z]\w?\d: )?[^:\n]+)", re.MULTILINE)
+# with the number of an invariant, "T2: ", or with "mount: ".
+ALL = re.compile(r"^ok ((?:(?:[A-Z]\w?\d|mount): )?[^:\n]+)", re.MULTILINE)
 NAMED = re.compile(r"^ok ((?:mutants?\b|detected|flaws?\b)[^\n]*)", re.MULTILINE)
 PORT = re.compile(r"^(\S[^\n]*): caught: ", re.MULTILINE)
 
