@@ -176,6 +176,69 @@ protected:
 	}
 };
 
+/* How the kernel tells what is mapped at an address. */
+enum class Known { by_query, by_lines, not_at_all };
+
+/* From now on the system call @number, with @second as second argument or any, fails. */
+void refuse(unsigned int number, int error, unsigned int second = 0)
+{
+	const unsigned int low = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 4 : 0;
+	unsigned int at = offsetof(struct seccomp_data, args) + 8 + low;
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, at),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, second, 0, second ? uint8_t(1) : uint8_t(0)),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<unsigned int>(error)),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { std::size(filter), filter };
+
+	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+}
+
+void restrict_to(Known known)
+{
+	if (known == Known::by_lines) /* PROCMAP_QUERY */
+		refuse(SYS_ioctl, ENOTTY, _IOC(_IOC_READ | _IOC_WRITE, 'f', 17, 104));
+	if (known == Known::not_at_all)
+		refuse(SYS_openat, EMFILE);
+}
+
+/* Runs @body in a child for each way, and returns how the last one ended that ended wrong. */
+int in_children(const std::function<void(Known)> &body, int wanted = 0)
+{
+	int wrong = wanted;
+
+	for (Known known : { Known::by_query, Known::by_lines, Known::not_at_all }) {
+#ifdef HF_EMULATED
+		if (known != Known::by_query)
+			continue; // there are no filters
+#endif
+		int ended = in_child([&] {
+			restrict_to(known);
+			body(known);
+		});
+
+		if (ended != wanted)
+			wrong = ended;
+	}
+	return wrong;
+}
+
+/* Memory of others, at this place. */
+char *put_memory(char *at, size_t len, int prot = RW)
+{
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+	char *memory = static_cast<char *>(mmap(at, len, RW, flags, -1, 0));
+
+	MUST(memory == at);
+	memset(memory, 'm', len);
+	MUST(mprotect(memory, len, prot) == 0);
+	return memory;
+}
+
 /* ---- scripts -------------------------------------------------------------------------------- */
 
 /* Runs functions in another thread, one at a time, and waits for each. */
@@ -215,15 +278,18 @@ private:
  *
  *   begin, file, process R FROM TO     begin a region: hf_region_begin(), _file(), _process()
  *   busy R                             all three refuse to begin R
- *   end R BAD [WRITTEN]                end R, which must report these offsets
+ *   end R BAD [WRITTEN [ERROR]]        end R, which must report these offsets
  *   not-open R                         hf_region_end() refuses R
  *   cut AT, fill                       truncate the file, or write all of it again
  *   map                                the program maps the file again
  *   touch AT, write AT                 read a byte, or write the byte w
- *   is AT BYTE, stored AT BYTE         memory, or the file, has 0, w, or what the file had (f)
- *   reads AT                           the mapping has the file's data up to AT, then zeros
+ *   is AT BYTE, stored AT BYTE         memory, or the file, has 0, w, m, or what the file had (f)
+ *   reads AT [N]                       its first N pages have the file's data up to AT, then zeros
  *   block                              block SIGBUS: from now on a fault kills
  *   none, read, unmap PAGE             make the page inaccessible or read-only, or unmap it
+ *   other PAGE N [r, n]                memory of others instead, full of m; read-only, inaccessible
+ *   refuses AT                         the byte can't be written
+ *   known                              the rest only where the kernel tells what is mapped
  *   raise, abort
  *
  * Places are in pages, or pages plus or minus bytes (2+17, 3-1). Another thread runs the steps
@@ -231,7 +297,10 @@ private:
  */
 class Script {
 public:
-	Script(size_t pages, int prot, int flags) : map_(pages, prot, flags) {}
+	Script(size_t pages, int prot, int flags, Known known = Known::by_query)
+		: map_(pages, prot, flags), known_(known)
+	{
+	}
 
 	void play(const std::string &text)
 	{
@@ -256,6 +325,7 @@ public:
 
 private:
 	Map map_;
+	Known known_;
 	std::map<std::string, hf_region_t> regions_;
 	Other other_;
 
@@ -266,18 +336,18 @@ private:
 
 		return at + static_cast<size_t>(strtol(end, nullptr, 10));
 	}
-	/* @what: 0, w, or f for what the file has at first. */
+	/* @what: 0, w, m, or f for what the file has at first. */
 	static char byte(const std::string &what, size_t at)
 	{
-		return what == "0" ? 0 : what == "f" ? content(at) : 'w';
+		return what == "0" ? 0 : what == "f" ? content(at) : what[0];
 	}
 	bool play_one(const std::string &step)
 	{
 		std::istringstream words(step);
-		std::string operation, first, second, third;
+		std::string operation, first, second, third, fourth;
 		hf_region_fault fault;
 
-		words >> operation >> first >> second >> third;
+		words >> operation >> first >> second >> third >> fourth;
 		hf_region_t *r = &regions_[first];
 		size_t at = place(first), from = place(second), len = place(third) - from;
 		sigset_t bus;
@@ -293,7 +363,10 @@ private:
 			       map_.begin_file(r) == -EBUSY;
 		if (operation == "end")
 			return hf_region_end(r, &fault) == from && fault.bad == from &&
-			       fault.error == 0 && (third.empty() || fault.written == place(third));
+			       fault.error == (known_ == Known::not_at_all ? -EMFILE
+					       : fourth == "EEXIST"        ? -EEXIST
+									   : 0) &&
+			       (third.empty() || fault.written == place(third));
 		if (operation == "not-open")
 			return hf_region_end(r, &fault) == 0 && fault.error == -EINVAL &&
 			       hf_region_end(r, nullptr) == 0;
@@ -312,7 +385,7 @@ private:
 		else if (operation == "stored")
 			return map_.file_has(at) == byte(second, at);
 		else if (operation == "reads")
-			return is_file_to(read(map_), at);
+			return is_file_to(read(map_.at, second.empty() ? map_.size : from), at);
 		else if (operation == "block")
 			return sigemptyset(&bus) == 0 && sigaddset(&bus, SIGBUS) == 0 &&
 			       pthread_sigmask(SIG_BLOCK, &bus, nullptr) == 0;
@@ -322,6 +395,17 @@ private:
 			return mprotect(map_.at + at, page, PROT_READ) == 0;
 		else if (operation == "unmap")
 			return munmap(map_.at + at, page) == 0;
+		else if (operation == "other")
+			put_memory(map_.at + at, from,
+				   third == "r"   ? PROT_READ
+				   : third == "n" ? PROT_NONE
+						  : RW);
+		else if (operation == "refuses")
+			return hf_clear_nofault(map_.at + at, 1) == 1;
+		else if (operation == "known" && known_ == Known::not_at_all)
+			_exit(0);
+		else if (operation == "known")
+			return true;
 		else if (operation == "raise")
 			raise(SIGBUS);
 		else if (operation == "abort")
@@ -509,131 +593,48 @@ TEST_F(Region, MappedAgainLockedIfTheFlagsSaySo)
 
 /* ---- what lies there now --------------------------------------------------------------------- */
 
-/* How the kernel tells what is mapped at an address. */
-enum class Known { by_query, by_lines, not_at_all };
+/* Scripts for each way in which the kernel tells what is mapped; if it does not, the end's error is EMFILE. */
+const struct {
+	const char *name, *steps;
+	int prot = RW;
+} others[] = {
+	{ "memory that has come to its place is not replaced",
+	  "begin R 0 8; other 6 2; cut 1; reads 1 6; is 6 m; is 8-1 m; end R 1 8; is 6 m; is 8-1 m",
+	  PROT_READ },
+	{ "with a file",
+	  "file R 0 8; other 6 2; cut 1; reads 1 6; is 6 m; is 8-1 m; end R 1 8 EEXIST; is 6 m;"
+	  "is 8-1 m",
+	  PROT_READ },
+	{ "of the process",
+	  "process R 0 8; other 6 2; cut 1; reads 1 6; is 6 m; is 8-1 m; end R 1 8; is 6 m;"
+	  "is 8-1 m",
+	  PROT_READ },
+	{ "a hole is not mapped over",
+	  "file R 0 8; cut 1; touch 1; unmap 4; unmap 5; end R 1 8 EEXIST; refuses 4" },
+	{ "memory that has come to its place does not become writable",
+	  "begin R 0 8; cut 1; touch 1; other 5 1 r; end R 1 8; refuses 5; is 5 m; known; write 3;"
+	  "write 7" },
+	{ "after a write",
+	  "begin R 0 8; cut 1; touch 1; other 5 1 r; write 2; end R 1 2; refuses 5; is 5 m; known;"
+	  "write 3; write 7" },
+	{ "another mapping instead of all is kept",
+	  "file R 0 8; cut 4; touch 5; other 0 8; end R 4 8 EEXIST; is 6 m" },
+	{ "one that can't be accessed",
+	  "file R 0 8; cut 4; touch 5; other 0 8 n; end R 4 8 EEXIST; refuses 6" },
+	{ "after a write of a byte",
+	  "file R 0 8; cut 4; touch 5; write 5; other 0 8; end R 4 5 EEXIST; is 6 m" },
+	{ "a hole instead of all",
+	  "file R 0 8; cut 4; touch 5; unmap 0; unmap 1; unmap 2; unmap 3; unmap 4; unmap 5;"
+	  "unmap 6; unmap 7; end R 4 8 EEXIST; refuses 6" },
+};
 
-/* From now on the system call @number, with @second as second argument or any, fails. */
-void refuse(unsigned int number, int error, unsigned int second = 0)
+TEST_F(Region, MemoryOfOthersStays)
 {
-	const unsigned int low = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 4 : 0;
-	unsigned int at = offsetof(struct seccomp_data, args) + 8 + low;
-	struct sock_filter filter[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 3),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, at),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, second, 0, second ? uint8_t(1) : uint8_t(0)),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<unsigned int>(error)),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = { std::size(filter), filter };
+	for (const auto &s : others) {
+		int end = in_children(
+			[&](Known known) { Script(8, s.prot, MAP_SHARED, known).play(s.steps); });
 
-	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-	MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
-}
-
-void restrict_to(Known known)
-{
-	if (known == Known::by_lines) /* PROCMAP_QUERY */
-		refuse(SYS_ioctl, ENOTTY, _IOC(_IOC_READ | _IOC_WRITE, 'f', 17, 104));
-	if (known == Known::not_at_all)
-		refuse(SYS_openat, EMFILE);
-}
-
-/* Runs @body in a child for each way, and returns how the last one ended that ended wrong. */
-int in_children(const std::function<void(Known)> &body, int wanted = 0)
-{
-	int wrong = wanted;
-
-	for (Known known : { Known::by_query, Known::by_lines, Known::not_at_all }) {
-#ifdef HF_EMULATED
-		if (known != Known::by_query)
-			continue; // there are no filters
-#endif
-		int ended = in_child([&] {
-			restrict_to(known);
-			body(known);
-		});
-
-		if (ended != wanted)
-			wrong = ended;
-	}
-	return wrong;
-}
-
-/* Memory of others, at this place. */
-char *put_memory(char *at, size_t len, int prot = RW)
-{
-	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
-	char *memory = static_cast<char *>(mmap(at, len, RW, flags, -1, 0));
-
-	MUST(memory == at);
-	memset(memory, 'm', len);
-	MUST(mprotect(memory, len, prot) == 0);
-	return memory;
-}
-
-TEST_F(Region, MemoryThatHasComeToItsPlaceIsNotReplaced)
-{
-	for (int kind = 0; kind < 3; kind++) {
-		auto end = in_children([=](Known known) {
-			Map map(8, PROT_READ);
-			char *other = map.at + 6 * page;
-
-			MUST((kind == 0   ? map.begin(&r)
-			      : kind == 1 ? map.begin_file(&r)
-					  : map.begin_process(&r)) == 0);
-			MUST(munmap(other, 2 * page) == 0);
-			put_memory(other, 2 * page);
-			map.cut(page);
-			MUST(is_file_to(read(map.at, 6 * page), page));
-			MUST(other[0] == 'm' && other[2 * page - 1] == 'm');
-			MUST(hf_region_end(&r, &fault) == page);
-			MUST(other[0] == 'm' && other[2 * page - 1] == 'm');
-			MUST(fault.error == (known == Known::not_at_all ? -EMFILE
-					     : kind == 1                ? -EEXIST
-									: 0));
-		});
-		EXPECT_EQ(end, 0) << kind;
-	}
-}
-
-TEST_F(Region, AHoleIsNotMappedOver)
-{
-	auto end = in_children([](Known known) {
-		Map map(8);
-
-		MUST(map.begin_file(&r) == 0);
-		map.cut(page);
-		touch(map.at + page);
-		MUST(munmap(map.at + 4 * page, 2 * page) == 0);
-		MUST(hf_region_end(&r, &fault) == page);
-		MUST(fault.error == (known == Known::not_at_all ? -EMFILE : -EEXIST));
-		MUST(hf_clear_nofault(map.at + 4 * page, 1) == 1);
-	});
-	EXPECT_EQ(end, 0);
-}
-
-TEST_F(Region, MemoryThatHasComeToItsPlaceDoesNotBecomeWritable)
-{
-	for (bool writes : { true, false }) {
-		auto end = in_children([=](Known known) {
-			Map map(8);
-			char *other = map.at + 5 * page;
-
-			MUST(map.begin(&r) == 0);
-			map.cut(page);
-			touch(map.at + page);
-			MUST(munmap(other, page) == 0);
-			put_memory(other, page, PROT_READ);
-			if (writes)
-				write_to(map.at + 2 * page, 'w');
-			MUST(hf_region_end(&r, &fault) == page);
-			MUST(fault.error == (known == Known::not_at_all ? -EMFILE : 0));
-			MUST(hf_clear_nofault(other, 1) == 1 && other[0] == 'm');
-			if (known != Known::not_at_all)
-				map.at[3 * page] = map.at[7 * page] = 'w';
-		});
-		EXPECT_EQ(end, 0) << writes;
+		EXPECT_EQ(end, 0) << s.name;
 	}
 }
 
@@ -1485,32 +1486,6 @@ TEST_F(Region, APartlyHealedLoss)
 		}
 		EXPECT_EQ(hf_region_end(&all, nullptr), 0u);
 		ASSERT_TRUE(map.map_again());
-	}
-}
-
-// Code inside the region unmaps its file and maps something else there: the end must keep that.
-TEST_F(Region, TheEndDoesNotReplaceAnotherMapping)
-{
-	enum { WRITABLE, GUARD, HOLE, AFTER_A_WRITE };
-	for (int kind : { WRITABLE, GUARD, HOLE, AFTER_A_WRITE }) {
-		Map map(8);
-
-		ASSERT_EQ(map.begin_file(&r), 0);
-		map.cut(4 * page);
-		touch(map.at + 5 * page);
-		if (kind == AFTER_A_WRITE)
-			write_to(map.at + 5 * page, 1);
-		munmap(map.at, map.size);
-		if (kind != HOLE) {
-			ASSERT_EQ(mmap(map.at, map.size, RW,
-				       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
-				  map.at);
-			memset(map.at, 'Q', map.size);
-			ASSERT_EQ(mprotect(map.at, map.size, kind == GUARD ? PROT_NONE : RW), 0);
-		}
-		EXPECT_EQ(hf_region_end(&r, &fault), 4 * page);
-		EXPECT_EQ(fault.error, -EEXIST) << kind;
-		EXPECT_TRUE(kind == GUARD || kind == HOLE || map.at[6 * page] == 'Q');
 	}
 }
 
