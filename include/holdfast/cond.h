@@ -32,7 +32,7 @@
  *   hf_cond_shared_t   a sequence number that each signal changes; bit 0: threads may be parked
  *
  *   A thread spins for up to 10 us before it parks if its recent spins ended with a signal,
- *   otherwise in one wait of 32. To signal a spinning thread takes no system call. Once a turn (300
+ *   otherwise in one wait of 32; never with one processor. To signal a spinning thread takes no system call. Once a turn (300
  *   us) a spinning thread yields its processor, since a signalled thread may need it.
  *
  *   A signal wakes one thread, which then competes for the mutex like any other. A broadcast does
@@ -40,9 +40,12 @@
  *   queue of the condition variable to that of the mutex, and wakes the first one there, which is
  *   one that ran on another processor if possible. A signal, too, moves a thread while the mutex is
  *   held, if others wait for it or the thread ran on the signaller's processor: there it could only
- *   preempt the holder and then wait for it, so the holder's unlock wakes it. A thread that parks here leaves its processor to a waiter at the
- *   mutex, so each processor has a chain of wake-ups, and none idles. Between processes the kernel
- *   moves threads.
+ *   preempt the holder and then wait for it, so the holder's unlock wakes it. A thread that parks
+ *   here leaves its processor to a waiter at the mutex, so each processor has a chain of wake-ups,
+ *   and none idles. Between processes the kernel moves threads.
+ *
+ *   Where one thread waits, a wait and its signal take no lock but the mutex, and no system call
+ *   but those that park and wake.
  *
  * Invariants
  *   C1  No signal is lost: a thread queues itself, or reads the number, before it releases the mutex. A
@@ -55,7 +58,8 @@
  *   C4  In the child of a fork no thread waits, and no signal finds one that does: a signal handler
  *       that interrupts a wait and forks must not return in the child. A mutex that another thread
  *       held at the fork, or was releasing on its way into a wait, stays locked in the child: fork
- *       with the mutex held.
+ *       with the mutex held. The number of waiters counts in the child those that waited at the fork,
+ *       until a signal corrects it: until then signals look for them in vain.
  *   C5  A killed process loses at most the one signal that its own waiter was given; waiters of
  *       other processes recheck after 64 ms.
  *   C6  A signalled thread may return, and reuse its stack, before the signal has returned. So the signal

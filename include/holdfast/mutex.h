@@ -93,7 +93,10 @@ typedef struct HF_CAPABILITY("mutex") hf_mutex_shared {
 	hf_atomic32_t word;
 } hf_mutex_shared_t;
 
-/* hf_mutex_t's word is 0, free, or 1, locked; its waiters are in a table of the process. */
+/*
+ * hf_mutex_t's word is 0, free, or not, locked: 1, or after a wait for a condition variable the
+ * holder's mark (W6 in src/parking/parking.c). Its waiters are in a table of the process.
+ */
 #define HF_DETAIL_MUTEX_LOCKED 1u
 #define HF_DETAIL_MUTEX_PARKED 2u /* of hf_mutex_shared_t: locked, and threads may be parked */
 

@@ -34,6 +34,11 @@ struct hf_detail_parking *hf_detail_parking_table(void)
 	hf_detail_parking_need = table->need;
 	return table;
 }
+
+uint32_t hf_detail_parking_mark(void)
+{
+	return 1;
+}
 #endif
 
 enum { COUNTER = 256 }; /* bytes from the lock */

@@ -236,27 +236,29 @@ class Parking:
                           " linked or its symbols are stripped")
 
     def buckets(self, first=0, count=BUCKETS):
-        """[(is its queue being changed?, address of the first waiter)]"""
+        """[(is its queue being changed?, address of the first waiter, of the one that arrived last)]"""
         memory = Memory(self.table + BUCKETS * 4 + first * LINE, count * LINE)
-        return [(memory.u32(i * LINE + 4) != 0, memory.pointer(i * LINE + 8))
+        return [(memory.u32(i * LINE + 4) != 0, memory.pointer(i * LINE + 8), memory.pointer(i * LINE + 24) & ~1)
                 for i in range(count)]
 
     @staticmethod
-    def queue(address):
-        found = []
-        while address and len(found) < MOST:
-            found.append(Waiter(address))
-            address = found[-1].next
-        return found
+    def queue(first, arrived):
+        lists = []
+        for address in (first, arrived):
+            found = []
+            while address and len(found) < MOST:
+                found.append(Waiter(address))
+                address = found[-1].next
+            lists.append(found)
+        return lists[0] + lists[1][::-1]
 
     def at(self, address):
         """The waiters at a mutex or a condition variable, in queue order."""
         index = ((address >> 2 & 0xffffffff) * 0x9e3779b1 & 0xffffffff) >> 22
-        _, first = self.buckets(index, 1)[0]
-        return [waiter for waiter in self.queue(first) if waiter.at == address]
+        return [waiter for waiter in self.queue(*self.buckets(index, 1)[0][1:]) if waiter.at == address]
 
     def all(self):
-        return [waiter for _, first in self.buckets() for waiter in self.queue(first)]
+        return [waiter for _, *lists in self.buckets() for waiter in self.queue(*lists)]
 
 
 NO_WAITER = ", no waiter queued"
@@ -545,7 +547,7 @@ class Waiters(Command):
             for waiter in waiters:
                 print("  %-28s %s: %s" % (Threads.get().of_stack(waiter.address), waiter.state,
                                           MEANING.get(waiter.state, "?")))
-        if any(changing for changing, _ in parking.buckets()):
+        if any(changing for changing, *_ in parking.buckets()):
             print("(a queue is being changed, so the list above may be inconsistent)")
 
 

@@ -4,7 +4,8 @@
  *
  * State
  *   The table has HF_DETAIL_PARKING_BUCKETS buckets, chosen by a hash of the address at which a
- *   thread waits. A bucket has a lock and a queue of waiters, each on the stack of its thread.
+ *   thread waits. A bucket has a lock and a queue of waiters, each on the stack of its thread, and
+ *   `arrived`, a list of those that have not been put into the queue yet (Q9).
  *   `need` says for each bucket how many locks have a waiter that an unlock must wake; every unlock
  *   reads it.
  *
@@ -22,8 +23,10 @@
  *     RELEASED <------ PARKED ------------> WAKING --------> HEAD ------> holds the lock
  *        |  makes room   ^  (the first)        |              |              ^     ^
  *        |  (R), not the |                     '--------------|--------------'     |
- *        |  first        '------------------------------------'                    |
- *        '-------------------------- locks as a newcomer   spun enough ------------'
+ *        |  first; or    '------------------------------------'                    |
+ *        |  unlock, the                       spun enough                          |
+ *        |  only one (Q9)                                                          |
+ *        '-------------------------- locks as a newcomer --------------------------'
  *
  *   To wait for a signal
  *     SPINNING ---------> PARKED ---------> moved to the lock's queue: PARKED, or WAKING as its first
@@ -39,7 +42,7 @@
  *       waiter that moves is in no queue for a moment.
  *   Q2  Of the waiters for one lock only the first is WAKING or HEAD; the others are PARKED.
  *   Q3  An unlock must call its slow path while the first waiter is PARKED or WAKING: `need` counts
- *       the locks of a bucket for which that is so.
+ *       the locks of a bucket for which that is so, and for a moment one more.
  *   Q4  Signals are blocked while a thread holds a bucket's lock: a handler that runs for long,
  *       forks, or jumps away can't leave it locked.
  *   Q5  A zeroed table has no waiters. The child of a fork starts with a zeroed table.
@@ -52,6 +55,18 @@
  *       differs from the bucket's: it queues the waiter again, or returns without dequeuing it.
  *   Q8  A released thread may return, and reuse its stack, at once. So the release is the last access
  *       to a waiter, and the thread acquires what the releasing thread has done before it.
+ *   Q9  A thread that begins to wait for a signal does not take the bucket's lock: it adds itself to
+ *       `arrived`, a word with the address of the newest and the bit CLOSED. Who gets the bucket's
+ *       lock sets CLOSED, and moves the arrived ones to the queue, the oldest first; who releases it
+ *       clears CLOSED if the queue is empty and nobody has arrived meanwhile. A waiter that arrives
+ *       where another one is sets CLOSED, too. So a word without CLOSED has the bucket's only waiter, and
+ *       a compare-and-swap with 0 takes it out, without the bucket's lock and with signals as they
+ *       are: a thread that is stopped then delays only the waiter that it has taken. What that
+ *       waiter waits for can be read only afterwards, when it can no longer leave. If it is
+ *       something else (two addresses of one bucket), it may have missed a wake-up meanwhile, so it
+ *       is released: to its caller that is a spurious wake-up, or a lock to try.
+ *       A waiter for a lock is the only one of a bucket if a signal has moved it (W6). `need` counts
+ *       it, and nobody relies on it (W2): an unlock releases it.
  *
  *   W   No wake-up is lost: if a thread is parked and its lock is free, then a thread that was woken
  *       is about to check it. An unlock stores to the lock's word and then loads `need`, without a
@@ -71,13 +86,15 @@
  *           waiter: it will check the lock, or park by W1, which clears the flag of Q6.
  *       W6  A thread that moves a waiter to the head of a lock's queue without waking it takes the
  *           steps of W1 in its place, under the bucket's lock, and wakes it if the lock is free or
- *           there was no barrier.
+ *           there was no barrier. If it knows that it holds the lock, it only sets `need`: the unlock
+ *           that comes is its own. It knows that by the lock's word: a thread that locks after a
+ *           wait stores its mark, a number that no other thread has.
  *
  *   R   Making room. About as many threads are awake as there are processors, and one more is ready
  *       to run. While threads wait, one that has run for a turn since it last queued queues without
  *       spinning when it next finds the lock held, and wakes the oldest waiter that last ran on its
  *       processor. The first waiter is only woken and stays in the queue, since the others rely on it
- *       (W2); any other is released. The lock is never acquired on behalf of another thread.
+ *       (W2), unless it is the only one; any other is released. The lock is never acquired on behalf of another thread.
  */
 #include "parking.h"
 
@@ -110,6 +127,8 @@ static __thread uint64_t turn_seen __attribute__((tls_model("initial-exec")));
 /* How many waiters find_successor() examines. */
 enum { SEARCH_LIMIT = 32 };
 
+enum { CLOSED = 1 }; /* a bit of `arrived`: Q9 */
+
 /*
  * A waiter at what it waits for is queued, and its thread is about to spin or park: hf-run notes the
  * waiter, so that it can end the wait of a cancelled thread. Returns the deadline.
@@ -128,12 +147,14 @@ HF_DETAIL_DEBUGGERS_KNOW(HF_DETAIL_PARKING_BUCKETS == 1024 &&
 			 offsetof(struct hf_detail_parking, bucket) == 4096 &&
 			 sizeof(struct hf_detail_bucket) == 64 &&
 			 offsetof(struct hf_detail_bucket, lock) == 4);
-HF_DETAIL_DEBUGGERS_KNOW(offsetof(struct hf_detail_bucket, first) == 8);
+HF_DETAIL_DEBUGGERS_KNOW(offsetof(struct hf_detail_bucket, first) == 8 &&
+			 offsetof(struct hf_detail_bucket, arrived) == 24);
 HF_DETAIL_DEBUGGERS_KNOW(offsetof(struct hf_detail_waiter, at) == sizeof(void *) &&
 			 offsetof(struct hf_detail_waiter, lock) == 2 * sizeof(void *) &&
 			 offsetof(struct hf_detail_waiter, next) == 3 * sizeof(void *));
 
-HF_DETAIL_PROCESS_STATE(parking, 4);
+HF_DETAIL_PROCESS_STATE(parking, 5);
+HF_DETAIL_PROCESS_STATE(marks, 1);
 
 static const hf_atomic32_t nobody[HF_DETAIL_PARKING_BUCKETS] = { HF_ATOMIC_INIT(0) };
 const hf_atomic32_t *volatile hf_detail_parking_need = nobody;
@@ -153,9 +174,39 @@ struct hf_detail_parking *hf_detail_parking_table(void)
 	return table;
 }
 
+/*
+ * The last mark that was given out. The child of a fork goes on counting, since its thread keeps the
+ * mark that it has. The last of the 32 bits' marks are not given out.
+ */
+static hf_atomic32_t *last_mark(void)
+{
+	return (hf_atomic32_t *)hf_detail_process_share(marks, sizeof(hf_atomic32_t),
+							HF_DETAIL_PROCESS_KEEP);
+}
+
+static uint32_t new_mark(void)
+{
+	hf_atomic32_t *last = last_mark();
+
+	if (!last || hf_atomic32_load_relaxed(last) >= UINT32_MAX - HF_DETAIL_PARKING_BUCKETS)
+		return 1;
+	return hf_atomic32_fetch_add_relaxed(last, 1) + 2;
+}
+
+/* 0 = this thread has none yet, 1 = none was left. */
+static __thread uint32_t thread_mark __attribute__((tls_model("initial-exec")));
+
+uint32_t hf_detail_parking_mark(void)
+{
+	if (HF_UNLIKELY(!thread_mark))
+		thread_mark = new_mark();
+	return thread_mark;
+}
+
 __attribute__((constructor(101))) static void start_parking(void)
 {
 	(void)hf_detail_parking_table();
+	(void)last_mark();
 	(void)hf_env_barrier_all(); /* registers for membarrier(): fast while there is one thread */
 }
 #endif
@@ -165,25 +216,39 @@ static struct hf_detail_bucket *bucket_of(const void *at)
 	return &hf_detail_parking_table()->bucket[HF_DETAIL_PARKING_INDEX(at)];
 }
 
+static hf_atomic32_t *need_of(const void *lock)
+{
+	return &hf_detail_parking_table()->need[HF_DETAIL_PARKING_INDEX(lock)];
+}
+
+static void bucket_admit(struct hf_detail_bucket *bucket);
+static void bucket_update(struct hf_detail_bucket *bucket, const void *lock, bool needed);
+
 /* Locks the bucket of an address. The caller has blocked all signals (Q4). */
 static struct hf_detail_bucket *bucket_lock_blocked(const void *at)
 {
 	struct hf_detail_bucket *bucket = bucket_of(at);
-	uint32_t tries = BUCKET_TRIES, found;
+	uint32_t tries = BUCKET_TRIES, found = 0;
 
-	do {
+	while (!hf_atomic32_try_cmpxchg_acquire(&bucket->lock, &found, 1)) { /* 0 -> 1 */
 		found = 0;
-		if (hf_atomic32_try_cmpxchg_acquire(&bucket->lock, &found, 1)) /* 0 -> 1 */
-			return bucket;
 		hf_arch_relax();
-	} while (tries--);
-	while (hf_atomic32_xchg_acq_rel(&bucket->lock, 2) != 0) /* 0, 1, 2 -> 2 */
-		(void)hf_env_park(&bucket->lock, 2, HF_ENV_FOREVER, HF_ENV_PRIVATE);
+		if (tries--)
+			continue;
+		while (hf_atomic32_xchg_acq_rel(&bucket->lock, 2) != 0) /* 0, 1, 2 -> 2 */
+			(void)hf_env_park(&bucket->lock, 2, HF_ENV_FOREVER, HF_ENV_PRIVATE);
+		break;
+	}
+	bucket_admit(bucket);
 	return bucket;
 }
 
 static void bucket_unlock_blocked(struct hf_detail_bucket *bucket)
 {
+	uint64_t arrived = CLOSED;
+
+	if (!bucket->first) /* if a waiter has arrived meanwhile, it stays closed */
+		(void)hf_atomic64_try_cmpxchg_relaxed(&bucket->arrived, &arrived, 0);
 	if (hf_atomic32_xchg_acq_rel(&bucket->lock, 0) == 2) /* 1, 2 -> 0 */
 		(void)hf_env_unpark(&bucket->lock, 1, HF_ENV_PRIVATE);
 }
@@ -223,16 +288,16 @@ static void waiter_append(struct hf_detail_bucket *bucket, struct hf_detail_wait
 	waiter->prev = bucket->last;
 	*(bucket->last ? &bucket->last->next : &bucket->first) = waiter;
 	bucket->last = waiter;
-	if (!bucket->born)
-		bucket->born = hf_env_deadline(0);
-	waiter->born = bucket->born;
+	if (!hf_atomic64_load_relaxed(&bucket->born))
+		hf_atomic64_store_relaxed(&bucket->born, hf_env_deadline(0));
+	waiter->born = hf_atomic64_load_relaxed(&bucket->born);
 }
 
 /* Q7. Returns false if the parent process queued it. */
 static bool waiter_is_queued(const struct hf_detail_bucket *bucket,
 			     const struct hf_detail_waiter *waiter)
 {
-	return waiter->born == bucket->born;
+	return waiter->born == hf_atomic64_load_relaxed(&bucket->born);
 }
 
 static void waiter_take_out(struct hf_detail_bucket *bucket, struct hf_detail_waiter *waiter)
@@ -244,7 +309,7 @@ static void waiter_take_out(struct hf_detail_bucket *bucket, struct hf_detail_wa
 /* Adds to the number of waiters of the queue at @at. */
 static void count_waiters(hf_atomic32_t *at, uint32_t n)
 {
-	hf_atomic32_store_relaxed(at, hf_atomic32_load_relaxed(at) + n);
+	(void)hf_atomic32_fetch_add_relaxed(at, n);
 }
 
 /* SPINNING, PARKED -> RELEASED, of a waiter that was taken out. Returns what to wake, or NULL. */
@@ -309,12 +374,11 @@ static void change_flags(struct hf_detail_bucket *bucket, uint32_t clear, uint32
 static void bucket_update(struct hf_detail_bucket *bucket, const void *lock, bool needed)
 {
 	const struct hf_detail_waiter *first = waiter_find(bucket, lock);
-	hf_atomic32_t *need = &hf_detail_parking_table()->need[HF_DETAIL_PARKING_INDEX(lock)];
+	hf_atomic32_t *need = need_of(lock);
 	bool needs = needs_wake(first);
 
 	if (needs != needed)
-		hf_atomic32_store_relaxed(
-			need, hf_atomic32_load_relaxed(need) + (needs ? 1u : UINT32_MAX));
+		(void)hf_atomic32_fetch_add_relaxed(need, needs ? 1u : UINT32_MAX);
 	if (!first)
 		change_flags(bucket, HF_DETAIL_BUCKET_FLAGS, 0);
 	else if (needs && hf_detail_waiter_state(first) == HF_DETAIL_WAITER_WAKING &&
@@ -426,6 +490,102 @@ static bool find_successor(struct hf_detail_bucket *bucket, const hf_atomic32_t 
 	return false;
 }
 
+/* ---- the only waiter of a bucket, without the bucket's lock: Q9 ------------------------------ */
+
+/* Adds a waiter to those that have arrived. */
+static void arrive(struct hf_detail_bucket *bucket, struct hf_detail_waiter *waiter, uint64_t born)
+{
+	uint64_t arrived = hf_atomic64_load_relaxed(&bucket->arrived), now;
+
+	waiter->born = born;
+	do {
+		waiter->next = (struct hf_detail_waiter *)(uintptr_t)(arrived & ~(uint64_t)CLOSED);
+		now = (uint64_t)(uintptr_t)waiter | (arrived ? CLOSED : 0);
+	} while (!hf_atomic64_try_cmpxchg_release(&bucket->arrived, &arrived, now));
+}
+
+/* Closes the bucket, whose lock this thread has got, and queues those that have arrived. */
+static void bucket_admit(struct hf_detail_bucket *bucket)
+{
+	struct hf_detail_waiter *waiter, *next, *oldest = NULL;
+	uint64_t arrived = hf_atomic64_load_relaxed(&bucket->arrived);
+
+	while (arrived != CLOSED &&
+	       !hf_atomic64_try_cmpxchg_acquire(&bucket->arrived, &arrived, CLOSED))
+		;
+	waiter = (struct hf_detail_waiter *)(uintptr_t)(arrived & ~(uint64_t)CLOSED);
+	for (; waiter; waiter = next) {
+		next = waiter->next;
+		waiter->next = oldest;
+		oldest = waiter;
+	}
+	for (; oldest; oldest = next) {
+		next = oldest->next;
+		waiter_append(bucket, oldest);
+		if (oldest->at == oldest->lock)
+			bucket_update(bucket, oldest->lock, true); /* `need` counts it already */
+		else
+			oldest->queued = true;
+	}
+}
+
+/* Takes out the bucket's only waiter, which then stays in its wait until it is released, or moved. */
+static struct hf_detail_waiter *take_only(struct hf_detail_bucket *bucket)
+{
+	uint64_t arrived = hf_atomic64_load_relaxed(&bucket->arrived);
+
+	while (arrived && !(arrived & CLOSED)) {
+		if (hf_atomic64_try_cmpxchg_acquire(&bucket->arrived, &arrived, 0))
+			return (struct hf_detail_waiter *)(uintptr_t)arrived;
+	}
+	return NULL;
+}
+
+/*
+ * Takes out the only waiter of a bucket if it waits at @at. Another one cannot be put back, since it
+ * may have missed a wake-up meanwhile: it is released, which is a spurious wake-up, and rare.
+ */
+static struct hf_detail_waiter *take_only_at(const void *at)
+{
+	struct hf_detail_waiter *waiter = take_only(bucket_of(at));
+	const void *other;
+
+	if (!waiter)
+		return NULL;
+	other = waiter->at;
+	if (other == waiter->lock)
+		(void)hf_atomic32_fetch_add_relaxed(need_of(other), UINT32_MAX);
+	else
+		count_waiters((hf_atomic32_t *)(uintptr_t)other, UINT32_MAX);
+	if (other == at)
+		return waiter;
+	waiter_wake(other, waiter_release(waiter));
+	return NULL;
+}
+
+/*
+ * Moves a waiter that is in no queue to that of its lock, without waking it, if that bucket has no
+ * waiters. This thread holds the lock, so its unlock wakes the waiter (W6).
+ */
+static bool move_as_only(struct hf_detail_waiter *waiter)
+{
+	hf_atomic32_t *lock = waiter->lock, *need = need_of(lock);
+	struct hf_detail_bucket *bucket = bucket_of(lock);
+	uint64_t born = hf_atomic64_load_relaxed(&bucket->born), none = 0;
+
+	if (!born || hf_atomic64_load_relaxed(&bucket->arrived))
+		return false;
+	waiter->at = lock;
+	waiter->next = NULL;
+	waiter->born = born;
+	waiter->moved = hf_detail_profile_begin();
+	(void)hf_atomic32_fetch_add_relaxed(need, 1);
+	if (hf_atomic64_try_cmpxchg_release(&bucket->arrived, &none, (uint64_t)(uintptr_t)waiter))
+		return true;
+	(void)hf_atomic32_fetch_add_relaxed(need, UINT32_MAX);
+	return false;
+}
+
 /* ---- turns --------------------------------------------------------------------------------- */
 
 void hf_detail_turn_begin(void)
@@ -524,7 +684,7 @@ enum hf_detail_park hf_detail_park_to_lock(hf_atomic32_t *lock, hf_detail_try_lo
 
 	waiter.lock = lock;
 	waiter.processor = hf_env_processor();
-	waiter.dequeued = false;
+	waiter.queued = false;
 	bucket = hf_detail_bucket_lock(lock);
 	queues = !in_exchange || find_successor(bucket, lock, waiter.processor, &woken);
 	if (queues)
@@ -537,22 +697,40 @@ enum hf_detail_park hf_detail_park_to_lock(hf_atomic32_t *lock, hf_detail_try_lo
 	return HF_DETAIL_PARK_NONE;
 }
 
+/* Releases the waiter for a lock that is the only one of the bucket: nobody relies on it (W2). */
+static bool release_only(hf_atomic32_t *lock)
+{
+	struct hf_detail_waiter *waiter = take_only_at(lock);
+
+	if (waiter)
+		waiter_wake(lock, waiter_release(waiter));
+	return waiter != NULL;
+}
+
 void hf_detail_unpark_first(hf_atomic32_t *lock)
 {
-	struct hf_detail_bucket *bucket = hf_detail_bucket_lock(lock);
-	hf_atomic32_t *woken = mark_first_waking(bucket, lock);
+	struct hf_detail_bucket *bucket;
+	hf_atomic32_t *woken;
 
+	if (release_only(lock))
+		return;
+	bucket = hf_detail_bucket_lock(lock);
+	woken = mark_first_waking(bucket, lock);
 	hf_detail_bucket_unlock(bucket);
 	waiter_wake(lock, woken);
 }
 
 void hf_detail_unpark_and_leave(hf_atomic32_t *lock)
 {
-	struct hf_detail_bucket *bucket = bucket_lock_blocked(lock);
-	hf_atomic32_t *first = mark_first_waking(bucket, lock), *woken = NULL;
+	struct hf_detail_bucket *bucket;
+	hf_atomic32_t *first, *woken = NULL;
 
+	if (release_only(lock))
+		return;
+	bucket = hf_detail_bucket_lock(lock);
+	first = mark_first_waking(bucket, lock);
 	(void)find_successor(bucket, lock, hf_env_processor(), &woken);
-	bucket_unlock_blocked(bucket);
+	hf_detail_bucket_unlock(bucket);
 	waiter_wake(lock, first);
 	waiter_wake(lock, woken);
 }
@@ -592,7 +770,7 @@ static void leave_processor(const struct hf_detail_waiter *waiter)
 static bool leave_queue(hf_atomic32_t *at, struct hf_detail_waiter *waiter)
 {
 	struct hf_detail_bucket *bucket = hf_detail_bucket_lock(at);
-	bool leaves = !waiter->dequeued;
+	bool leaves = waiter->queued;
 
 	if (leaves && waiter_is_queued(bucket, waiter)) {
 		waiter_take_out(bucket, waiter);
@@ -602,28 +780,43 @@ static bool leave_queue(hf_atomic32_t *at, struct hf_detail_waiter *waiter)
 	return leaves;
 }
 
+/*
+ * Queues a waiter at @at, with its number counted first (C1). The first one of a bucket takes the
+ * bucket's lock, to set `born`.
+ */
+static void queue_to_wait(hf_atomic32_t *at, struct hf_detail_waiter *waiter)
+{
+	struct hf_detail_bucket *bucket = bucket_of(at);
+	uint64_t born = hf_atomic64_load_relaxed(&bucket->born);
+
+	if (HF_LIKELY(born)) {
+		count_waiters(at, 1);
+		arrive(bucket, waiter, born);
+		return;
+	}
+	bucket = hf_detail_bucket_lock(at);
+	waiter_append(bucket, waiter);
+	waiter->queued = true;
+	count_waiters(at, 1);
+	hf_detail_bucket_unlock(bucket);
+}
+
 enum hf_detail_park hf_detail_park_to_wait(hf_atomic32_t *at, hf_atomic32_t *lock,
 					   const struct hf_detail_wait_calls *calls,
 					   uint64_t deadline, uint64_t *moved)
 {
-	enum hf_detail_park result;
+	enum hf_detail_park result = HF_DETAIL_PARK_RELEASED;
 	struct hf_detail_waiter waiter;
-	struct hf_detail_bucket *bucket;
-	uint64_t signals;
 
 	waiter.at = at;
 	waiter.lock = lock;
 	waiter.processor = hf_env_processor();
-	waiter.dequeued = false;
+	waiter.queued = false;
+	waiter.moved = 0;
 	hf_atomic32_store_relaxed(&waiter.state, calls->spin ? HF_DETAIL_WAITER_SPINNING
 							     : HF_DETAIL_WAITER_PARKED);
-	signals = hf_env_signals_block();
-	bucket = bucket_lock_blocked(at);
-	waiter_append(bucket, &waiter);
-	count_waiters(at, 1);
-	bucket_unlock_blocked(bucket);
+	queue_to_wait(at, &waiter);
 	calls->before_sleep(lock, !calls->spin);
-	hf_env_signals_restore(signals);
 	deadline = HF_DETAIL_PARKING_QUEUED(&waiter, deadline);
 	if (calls->spin && !spin_until_released(&waiter, calls, deadline))
 		leave_processor(&waiter);
@@ -635,9 +828,8 @@ enum hf_detail_park hf_detail_park_to_wait(hf_atomic32_t *at, hf_atomic32_t *loc
 			return HF_DETAIL_PARK_TIMED_OUT;
 		break;
 	}
-	if (waiter_is_released(&waiter))
-		return HF_DETAIL_PARK_RELEASED;
-	result = wait_to_lock(&waiter, calls->try_lock, HF_ENV_FOREVER);
+	if (!waiter_is_released(&waiter))
+		result = wait_to_lock(&waiter, calls->try_lock, HF_ENV_FOREVER);
 	*moved = waiter.moved;
 	return result;
 }
@@ -662,44 +854,72 @@ static void move_to_lock(struct hf_detail_waiter *waiter, uint32_t processor)
 	waiter_wake(lock, woken);
 }
 
-/*
- * Takes the first waiter out of the queue; NULL = there is none. Does not touch the memory at @at,
- * which a thread that was released before may have freed (C2 of cond.h).
- */
+/* Takes the first waiter out of the queue; NULL = there is none. */
 static struct hf_detail_waiter *take_first(struct hf_detail_bucket *bucket, const void *at)
 {
 	struct hf_detail_waiter *waiter = waiter_find(bucket, at);
 
 	if (waiter) {
 		waiter_take_out(bucket, waiter);
-		waiter->dequeued = true;
+		waiter->queued = false;
 	}
 	return waiter;
 }
 
 /*
- * While the lock is held and has waiters, or its holder may be this thread, on whose processor the
- * waiter would run, the waiter would only be woken to park again: move it.
+ * Counts @n waiters less at @at, before the first of them is released: then the memory at @at may be
+ * freed (C2 of cond.h). In the child of a fork the number is stale: it becomes 0 if no thread of this
+ * process has queued in the bucket, since none can be about to.
  */
+static void uncount(const struct hf_detail_bucket *bucket, hf_atomic32_t *at, uint32_t n)
+{
+	if (n)
+		count_waiters(at, 0u - n);
+	else if (!hf_atomic64_load_relaxed(&bucket->born))
+		hf_atomic32_store_relaxed(at, 0);
+}
+
+/*
+ * Wakes a waiter that was taken out, and counted. While the lock is held and has waiters, or its
+ * holder may be this thread, on whose processor the waiter would run, it would only be woken to park
+ * again: it is moved. A thread that knows its mark in the lock's word is the holder.
+ */
+static void wake_one(const void *at, struct hf_detail_waiter *waiter, uint32_t processor)
+{
+	uint32_t word = hf_atomic32_load_relaxed(waiter->lock);
+	bool is_near = waiter->processor == processor;
+	uint64_t signals;
+
+	if (!word || hf_detail_waiter_state(waiter) != HF_DETAIL_WAITER_PARKED ||
+	    !(is_near || hf_detail_parking_flags(waiter->lock))) {
+		waiter_wake(at, waiter_release(waiter));
+		return;
+	}
+	if (is_near && word != 1 && word == hf_detail_parking_mark() && move_as_only(waiter))
+		return;
+	signals = hf_env_signals_block();
+	move_to_lock(waiter, processor);
+	hf_env_signals_restore(signals);
+}
+
 void hf_detail_unpark_one(hf_atomic32_t *at)
 {
-	uint64_t signals = hf_env_signals_block();
 	uint32_t processor = hf_env_processor();
-	struct hf_detail_bucket *bucket = bucket_lock_blocked(at);
-	struct hf_detail_waiter *waiter = take_first(bucket, at);
-	bool moves = waiter && hf_detail_waiter_state(waiter) == HF_DETAIL_WAITER_PARKED &&
-		     hf_atomic32_load_relaxed(waiter->lock) &&
-		     (waiter->processor == processor || hf_detail_parking_flags(waiter->lock));
-	hf_atomic32_t *woken = NULL;
+	struct hf_detail_waiter *waiter = take_only_at(at);
+	struct hf_detail_bucket *bucket;
+	uint64_t signals;
 
-	/* In the child of a fork the number is stale: it becomes 0. */
-	hf_atomic32_store_relaxed(at, waiter ? hf_atomic32_load_relaxed(at) - 1 : 0);
-	if (waiter && !moves)
-		woken = waiter_release(waiter);
+	if (HF_LIKELY(waiter)) {
+		wake_one(at, waiter, processor);
+		return;
+	}
+	signals = hf_env_signals_block();
+	bucket = bucket_lock_blocked(at);
+	waiter = take_first(bucket, at);
+	uncount(bucket, at, waiter ? 1 : 0);
 	bucket_unlock_blocked(bucket);
-	waiter_wake(at, woken);
-	if (moves)
-		move_to_lock(waiter, processor);
+	if (waiter)
+		wake_one(at, waiter, processor);
 	hf_env_signals_restore(
 		signals); /* a waiter in no queue depends on this thread until here */
 }
@@ -715,21 +935,36 @@ void hf_detail_unpark_one(hf_atomic32_t *at)
  */
 void hf_detail_unpark_all(hf_atomic32_t *at)
 {
-	uint64_t signals = hf_env_signals_block();
-	struct hf_detail_bucket *bucket = bucket_lock_blocked(at);
-	struct hf_detail_waiter *waiter = take_first(bucket, at), *moved = NULL, **last = &moved;
-	uint32_t processor = hf_env_processor(), busy = processor;
-	hf_atomic32_t *woken = NULL;
+	uint32_t processor = hf_env_processor(), busy = processor, n = 0;
+	struct hf_detail_waiter *waiter = take_only_at(at), *next, *all = NULL, **end = &all;
+	struct hf_detail_waiter *moved = NULL, **last = &moved;
+	struct hf_detail_bucket *bucket;
+	uint64_t signals;
 
-	hf_atomic32_store_relaxed(at, 0);
-	if (waiter && !hf_atomic32_load_relaxed(waiter->lock)) {
-		busy = waiter->processor;
-		woken = waiter_release(waiter);
-		waiter = take_first(bucket, at);
+	if (waiter) {
+		wake_one(at, waiter, processor);
+		return;
 	}
-	for (; waiter; waiter = take_first(bucket, at)) {
+	signals = hf_env_signals_block();
+	bucket = bucket_lock_blocked(at);
+	for (; (waiter = take_first(bucket, at)); n++) {
+		*end = waiter;
+		end = &waiter->next;
+		waiter->next = NULL;
+	}
+	uncount(bucket, at, n);
+	bucket_unlock_blocked(bucket);
+
+	waiter = all;
+	if (waiter && !hf_atomic32_load_relaxed(waiter->lock)) {
+		all = waiter->next;
+		busy = waiter->processor;
+		waiter_wake(at, waiter_release(waiter));
+	}
+	for (waiter = all; waiter; waiter = next) {
 		bool is_elsewhere;
 
+		next = waiter->next;
 		if (hf_detail_waiter_state(waiter) == HF_DETAIL_WAITER_SPINNING) {
 			waiter_wake(at, waiter_release(waiter));
 			continue;
@@ -741,8 +976,6 @@ void hf_detail_unpark_all(hf_atomic32_t *at)
 		if (!is_elsewhere)
 			last = &waiter->next;
 	}
-	bucket_unlock_blocked(bucket);
-	waiter_wake(at, woken);
 	while ((waiter = moved)) {
 		moved = waiter->next;
 		move_to_lock(waiter, processor);
@@ -765,8 +998,8 @@ bool hf_detail_unpark_this(hf_atomic32_t *at, const struct hf_detail_waiter *whi
 		waiter = waiter->next;
 	if (waiter) {
 		waiter_take_out(bucket, waiter);
+		waiter->queued = false;
 		count_waiters(at, UINT32_MAX);
-		waiter->dequeued = true;
 		woken = waiter_release(waiter);
 	}
 	hf_detail_bucket_unlock(bucket);

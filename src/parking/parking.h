@@ -12,7 +12,7 @@
  *   Its clients (mutex, cond) never touch a queue. What they do themselves are callbacks:
  *
  *     try_lock       tries once to acquire the lock. A lock's word is 0 while it is free
- *     before_sleep   the thread is queued, and its signals are blocked: unlock the lock
+ *     before_sleep   the thread is queued: unlock the lock
  *     spin           spin before parking while a word has a value; true = it has changed
  */
 #include "holdfast/internal/parking.h"
@@ -39,9 +39,9 @@ struct hf_detail_waiter {
 	struct hf_detail_waiter *next, *prev;
 	uint64_t born;                      /* `born` of the bucket in which it was queued: Q7 */
 	HF_DETAIL_PARKING_NUMBER processor; /* where its thread ran before it queued */
-	uint64_t moved; /* when it was moved to its lock's queue; only for the profile */
-	/* Another thread has taken it out of the condition variable's queue; under that bucket's lock. */
-	HF_DETAIL_PARKING_BOOL dequeued;
+	uint64_t moved; /* when it was moved to its lock's queue, or 0; only for the profile */
+	/* In the queue of what it waits for; under its bucket's lock. */
+	HF_DETAIL_PARKING_BOOL queued;
 };
 
 /* The flags of a bucket. Locks that share the bucket share them: only fairness depends on that. */
@@ -56,8 +56,9 @@ struct hf_detail_bucket {
 	hf_atomic32_t flags;
 	hf_atomic32_t lock; /* a futex word: 0 free, 1 locked, 2 locked and threads may be parked */
 	struct hf_detail_waiter *first, *last;
-	uint64_t signals; /* the signal mask of the lock's holder before it took the lock */
-	uint64_t born;    /* when this process's first waiter queued here; 0: none has */
+	hf_atomic64_t arrived; /* Q9 */
+	hf_atomic64_t born;    /* when this process's first waiter queued here; 0: none has */
+	uint64_t signals;      /* the signal mask of the lock's holder before it took the lock */
 } HF_ALIGNED(HF_ARCH_CACHE_LINE);
 
 struct hf_detail_parking {
@@ -120,6 +121,12 @@ enum hf_detail_park hf_detail_park_to_wait(hf_atomic32_t *at, hf_atomic32_t *loc
 /* Unparks the first thread that waits at @at, or all: releases it, or moves it to its lock's queue. */
 void hf_detail_unpark_one(hf_atomic32_t *at);
 void hf_detail_unpark_all(hf_atomic32_t *at);
+
+/*
+ * What this thread should store to a lock's word, in place of 1, when it acquires the lock to run
+ * after a wait: no other thread's locks have it (W6).
+ */
+uint32_t hf_detail_parking_mark(void);
 
 /* Has this thread run for so many turns since it last waited? A new turn begins after a pause. */
 bool hf_detail_turn_is_over(uint32_t turns);

@@ -102,6 +102,9 @@ namespace hf_model
 	X(fetch_sub_reads_again)                                                                    \
 	/* This store is missing, or keeps a bit; this load finds 1, always a bit, or never one. */ \
 	X(store_relaxed_missing)                                                                    \
+	/* This addition is missing, or comes after the thread's next exchange. */                  \
+	X(fetch_add_missing)                                                                        \
+	X(fetch_add_late)                                                                           \
 	X(store_high32_missing)                                                                     \
 	X(load_relaxed_is_1)                                                                        \
 	X(store_relaxed_keeps_bit1)                                                                 \
@@ -361,7 +364,7 @@ inline uint64_t load(const hf_atomic64 *p, rl::memory_order mo, const where &at)
 	return p->word.load(mo, at);
 }
 
-/* The mutant store_relaxed_late: makes the store that the thread has put off. */
+/* The mutants store_relaxed_late, fetch_add_late: does what the thread has put off. */
 inline void late_store(const where &at)
 {
 	hf_atomic32 *word = self().late_word;
@@ -369,7 +372,12 @@ inline void late_store(const where &at)
 	if (!word)
 		return;
 	self().late_word = NULL;
-	word->own.store(self().late_value, rl::mo_relaxed, at);
+	if (self().late_add)
+		(void)word->own.update(
+			~0u, [](uint64_t v) { return (uint32_t)v + self().late_add; },
+			rl::mo_relaxed, at);
+	else
+		word->own.store(self().late_value, rl::mo_relaxed, at);
 }
 
 inline bool cmpxchg(hf_atomic32 *p, uint32_t *old, uint32_t value, rl::memory_order mo,
@@ -540,7 +548,6 @@ HF_MODEL_CMPXCHG(64, seq_cst, HF_MODEL_ORDER(cmpxchg64_seq_cst, seq_cst, relaxed
 
 HF_MODEL_UPDATE(32, xchg, n, acq_rel, HF_MODEL_ACQ_REL(xchg_acq_rel), false)
 HF_MODEL_UPDATE(32, xchg, n, seq_cst, HF_MODEL_ORDER(xchg_seq_cst, seq_cst, relaxed), false)
-HF_MODEL_UPDATE(32, fetch_add, v + n, relaxed, rl::mo_relaxed, HF_MODEL_IS(fetch_torn, p->name))
 HF_MODEL_UPDATE(32, fetch_add, v + n, seq_cst, HF_MODEL_ORDER(fetch_add_seq_cst, seq_cst, relaxed),
 		false)
 HF_MODEL_UPDATE(32, fetch_sub, v - n, release, HF_MODEL_ORDER(fetch_sub_release, release, relaxed),
@@ -549,6 +556,21 @@ HF_MODEL_UPDATE(64, fetch_add, v + n, relaxed, rl::mo_relaxed, HF_MODEL_IS(fetch
 HF_MODEL_UPDATE(64, fetch_sub, v - n, release,
 		HF_MODEL_ORDER(fetch_sub64_release, release, relaxed),
 		HF_MODEL_IS(fetch64_torn, ""))
+
+inline uint32_t hf_atomic32_fetch_add_relaxed(hf_atomic32_t *p, uint32_t n, HF_MODEL_AT)
+{
+	bool torn = HF_MODEL_IS(fetch_torn, p->name);
+
+	if (HF_MODEL_IS(fetch_add_missing, p->name))
+		n = 0;
+	if (HF_MODEL_IS(fetch_add_late, p->name)) {
+		hf_model::self().late_word = p;
+		hf_model::self().late_add = n;
+		return 0;
+	}
+	return hf_model::update(
+		p, [n](uint64_t v) { return v + n; }, rl::mo_relaxed, at, torn);
+}
 
 inline void hf_atomic32_add_relaxed(hf_atomic32_t *p, uint32_t n, HF_MODEL_AT)
 {

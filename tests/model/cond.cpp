@@ -11,11 +11,14 @@
  *   no barrier  the same where membarrier() is unavailable, also with a timeout
  *   near        all threads share a processor: a signalled thread is moved without being woken, and
  *               the unlock of whoever holds the mutex wakes it
+ *   relay       two threads signal each other in turns: the signaller knows that it holds the mutex,
+ *               so it moves the only waiter of the bucket without the bucket's lock
+ *   strangers   the same beside a thread that waits with another mutex, in the same bucket
  *   freed       the first thread that is woken frees the condition variable as soon as it returns:
  *               no thread touches it afterwards (C2)
  * and at the end the table is empty.
  */
-// MUTANT: waiters_not_counted HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=count_waiters
+// MUTANT: waiters_not_counted HF_MUTANT=fetch_add_missing HF_MUTANT_IN=count_waiters
 // MUTANT: signalled_and_not_woken HF_MUTANT=unpark_missing HF_MUTANT_IN=waiter_wake
 // MUTANT: signalled_release HF_MUTANT=xchg_acq_rel_loses_release HF_MUTANT_IN=waiter_release
 // MUTANT: signalled_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=waiter_is_released
@@ -24,8 +27,16 @@
 // MUTANT: not_next HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=enqueue
 // MUTANT: moved_without_barrier HF_MUTANT=barrier_missing HF_MUTANT_IN=move_to_lock HF_MODEL_ONLY=near
 // MUTANT: moved_to_a_free_mutex HF_MUTANT=load_relaxed_is_1 HF_MUTANT_IN=move_to_lock HF_MODEL_ONLY=near
-// MUTANT: signal_counts_late HF_MUTANT=store_relaxed_late HF_MUTANT_IN=hf_detail_unpark_one HF_MODEL_ONLY=freed
-// MUTANT: broadcast_counts_late HF_MUTANT=store_relaxed_late HF_MUTANT_IN=hf_detail_unpark_all HF_MODEL_ONLY=freed
+// MUTANT: counts_late HF_MUTANT=fetch_add_late HF_MUTANT_IN=count_waiters HF_MODEL_ONLY=freed
+// MUTANT: arrives_release HF_MUTANT=cmpxchg64_release HF_MUTANT_IN=arrive
+// MUTANT: only_acquire HF_MUTANT=cmpxchg64_acquire HF_MUTANT_IN=take_only
+// MUTANT: only_taken_twice HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=take_only
+// MUTANT: admits_acquire HF_MUTANT=cmpxchg64_acquire HF_MUTANT_IN=bucket_admit
+// MUTANT: admits_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=bucket_admit
+// MUTANT: opens_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=bucket_unlock_blocked
+// MUTANT: arrives_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=arrive HF_MODEL_ONLY=strangers
+// MUTANT: moved_and_not_needed HF_MUTANT=fetch_add_missing HF_MUTANT_IN=move_as_only HF_MODEL_ONLY=relay
+// MUTANT: taken_and_still_needed HF_MUTANT=fetch_add_missing HF_MUTANT_IN=take_only_at HF_MODEL_ONLY=relay
 // MUTANT: shared_signal_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=hf_detail_cond_shared_wake HF_MODEL_ONLY=shared
 // MUTANT: shared_broadcast_lost HF_MUTANT=requeue_missing HF_MODEL_ONLY=shared
 // MUTANT: shared_park_torn HF_MUTANT=park_torn HF_MUTANT_IN=shared_wait_at HF_MODEL_ONLY=shared
@@ -157,6 +168,89 @@ struct one_processor : Base {
 	}
 };
 
+/* Nobody has used the table. */
+template <class Base>
+struct first_use : Base {
+	first_use() { this->parking_.forget(); }
+};
+
+static unsigned long moved_as_only;
+
+/*
+ * Two threads signal each other in turns. A thread that has waited holds the mutex with its mark. The
+ * condition variables and the mutex share the bucket, so each meets waiters of the other.
+ */
+template <int Rounds>
+class relay : public hf_model::scenario {
+	hf_mutex_t m_;
+	hf_cond_t c_[2];
+	plain turn_;
+
+protected:
+	hf_model::parking parking_;
+
+public:
+	relay()
+	{
+		hf_mutex_init(&m_);
+		for (int i = 0; i < 2; i++) {
+			hf_cond_init(&c_[i]);
+			threads[i].processor = 0;
+		}
+		set(turn_, 0);
+	}
+	void thread(unsigned int index)
+	{
+		int mine = (int)index;
+
+		for (int i = 0; i < Rounds; i++) {
+			hf_mutex_lock(&m_);
+			while (get(turn_) % 2 != mine)
+				hf_cond_wait(&c_[mine], &m_);
+			set(turn_, get(turn_) + 1);
+			hf_cond_signal(&c_[1 - mine]);
+			hf_mutex_unlock(&m_);
+		}
+	}
+	void changed(const void *object, uint64_t before, uint64_t after, const where &at)
+	{
+		(void)object, (void)before, (void)after;
+		moved_as_only += strcmp(at.func_, "move_as_only") == 0;
+	}
+	void end()
+	{
+		check(get(turn_) == 2 * Rounds, "each had its turns");
+		check(parking_.empty(), "nobody is left in the table");
+		for (hf_cond_t &c : c_)
+			check(c.waiters.own.now() == 0, "nor counted");
+	}
+};
+
+/* Thread 2 waits for thread 0, with a mutex of its own, while the other two signal each other. */
+template <int Rounds>
+class strangers : public relay<Rounds> {
+	own other_;
+	plain flag_;
+
+public:
+	strangers() { set(flag_, 0); }
+	void thread(unsigned int index)
+	{
+		if (index != 2)
+			relay<Rounds>::thread(index);
+		if (index == 1)
+			return;
+		other_.lock();
+		if (index == 0)
+			set(flag_, 1);
+		while (!get(flag_))
+			other_.wait();
+		other_.unlock();
+		if (index == 0)
+			other_.signal();
+	}
+};
+
 /* Thread 1 is woken, and frees the condition variable. */
 template <class K>
 struct freed_by_last : handover<K, 2, SIGNAL_INSIDE> {
@@ -189,6 +283,8 @@ public:
 			k_.unlock();
 			if (returned_++ == 0)
 				k_.free_cond();
+			if (N == 2 && How == SIGNAL_AFTER)
+				k_.m.word.own.free();
 			return;
 		}
 		while (k_.c.waiters.own.now() != N - 1)
@@ -213,12 +309,14 @@ public:
 template <class K>
 static void all(hf_model::run *run, const char *name)
 {
-	run->search<handover<K, 2, SIGNAL_INSIDE>, 2>(name, 2);
+	run->search<handover<K, 2, SIGNAL_INSIDE>, 2>(name, 1);
 	run->search<handover<K, 2, SIGNAL_AFTER>, 2>(name, 2);
-	run->search<handover<K, 2, BROADCAST_INSIDE>, 2>(name, 2);
+	run->search<handover<K, 2, BROADCAST_INSIDE>, 2>(name, 1);
 	run->search<handover<K, 2, BROADCAST_AFTER>, 2>(name, 2);
 	run->search<handover<K, 2, SIGNAL_AFTER, true>, 2>(name, 1);
-	run->search<freed_by_last<K>, 2>(name, 2);
+	run->search<freed_by_last<K>, 2>(name, 1);
+	run->random<handover<K, 2, SIGNAL_INSIDE>, 2>(name, 30000);
+	run->random<handover<K, 2, BROADCAST_INSIDE>, 2>(name, 30000);
 	run->random<handover<K, 3, SIGNAL_INSIDE>, 3>(name, 30000);
 	run->random<handover<K, 3, SIGNAL_AFTER>, 3>(name, 30000);
 	run->random<handover<K, 4, BROADCAST_INSIDE>, 4>(name, 30000);
@@ -233,13 +331,19 @@ int main(int argc, char **argv)
 
 	all<own>(&run, "cond");
 	all<shared>(&run, "shared");
-	run.search<one_processor<handover<own, 2, SIGNAL_INSIDE>>, 2>("near", 2);
-	run.search<one_processor<handover<own, 2, BROADCAST_INSIDE>>, 2>("near", 2);
+	run.search<one_processor<handover<own, 2, SIGNAL_INSIDE>>, 2>("near", 1);
+	run.search<one_processor<handover<own, 2, BROADCAST_INSIDE>>, 2>("near", 1);
 	run.random<one_processor<handover<own, 3, SIGNAL_AFTER>>, 3>("near", 60000);
 	run.random<one_processor<handover<own, 3, SIGNAL_AFTER, true>>, 3>("near", 30000);
 	run.random<one_processor<handover<own, 4, BROADCAST_AFTER>>, 4>("near", 30000);
 	run.random<no_barrier<one_processor<handover<own, 3, SIGNAL_INSIDE, true>>>, 3>("near",
 											30000);
+	run.search<first_use<handover<own, 2, SIGNAL_AFTER>>, 2>("cond", 2);
+	run.random<first_use<handover<own, 4, BROADCAST_INSIDE>>, 4>("cond", 20000);
+	run.search<relay<1>, 2>("relay", 1);
+	run.random<relay<2>, 2>("relay", 60000);
+	run.random<strangers<1>, 3>("strangers", 60000);
+	run.random<strangers<2>, 3>("strangers", 60000);
 	run.search<freed_by_first<2, SIGNAL_INSIDE>, 2>("freed", 1);
 	run.search<freed_by_first<2, SIGNAL_AFTER>, 2>("freed", 2);
 	run.search<freed_by_first<2, BROADCAST_INSIDE>, 2>("freed", 1);
@@ -248,10 +352,11 @@ int main(int argc, char **argv)
 	run.random<freed_by_first<3, BROADCAST_INSIDE>, 3>("freed", 20000);
 	run.random<freed_by_first<4, BROADCAST_AFTER>, 4>("freed", 20000);
 	run.search<no_barrier<handover<own, 2, SIGNAL_INSIDE>>, 2>("no barrier", 1);
-	run.search<no_barrier<handover<own, 2, BROADCAST_AFTER>>, 2>("no barrier", 2);
+	run.search<no_barrier<handover<own, 2, BROADCAST_AFTER>>, 2>("no barrier", 1);
 	run.random<no_barrier<handover<own, 3, SIGNAL_AFTER, true>>, 3>("no barrier", 30000);
 	run.random<no_barrier<handover<own, 4, BROADCAST_INSIDE, true>>, 4>("no barrier", 30000);
 	run.must_reach("a thread waits", waited);
 	run.must_reach("a thread gives up", gave_up);
+	run.must_reach("a waiter is moved without the bucket's lock", moved_as_only);
 	return run.end();
 }

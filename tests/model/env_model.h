@@ -46,8 +46,8 @@ struct thread_state {
 	bool mortal;                   /* may be killed before any access to shared memory */
 	uint64_t turn_ns;              /* of the mutex */
 	int32_t spin_credit;           /* the condition variable's */
-	struct hf_atomic32 *late_word; /* of the mutant store_relaxed_late */
-	uint32_t late_value;
+	struct hf_atomic32 *late_word; /* of the mutants store_relaxed_late, fetch_add_late */
+	uint32_t late_value, late_add;
 	uint32_t processor; /* where it runs */
 };
 
@@ -112,7 +112,7 @@ inline void hf_env_preempt_enable(void)
 
 inline uint32_t hf_env_processors()
 {
-	return 1;
+	return 2;
 }
 
 /* One hint per nanosecond. A hint lets all other threads run, so a second one adds nothing. */

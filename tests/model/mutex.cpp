@@ -27,7 +27,7 @@
 // MUTANT: unlock_release HF_MUTANT=store_release HF_MUTANT_IN=hf_detail_mutex_set_free
 // MUTANT: unlock_without_fence HF_MUTANT=fence_light
 // MUTANT: parks_without_barrier HF_MUTANT=barrier_missing
-// MUTANT: need_not_published HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=bucket_update
+// MUTANT: need_not_published HF_MUTANT=fetch_add_missing HF_MUTANT_IN=bucket_update
 // MUTANT: not_marked_as_waking HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=mark_first_waking
 // MUTANT: wake_up_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=waiter_wake
 // MUTANT: park_torn HF_MUTANT=park_torn HF_MUTANT_IN=waiter_park
@@ -245,7 +245,7 @@ class crossed : public hf_model::scenario {
 	hf_mutex_t child_;
 	plain data_[2];
 	int expected_[2] = {};
-	hf_model::parking childs_, parking_;
+	hf_model::parking childs_{ false }, parking_;
 
 	void forks(const hf_mutex_t &lock)
 	{

@@ -8,7 +8,7 @@
  *   memory     the unlock's store waits in a buffer of its thread (one entry) until the thread's next read-modify-write, until a
  *              barrier of another thread, or for any time; all else is sequentially consistent, or under the bucket's lock
  *   the table  one bucket for the lock and the queue of the condition variable: the worst collision. A section under its lock
- *              is one step, except in a broadcast, which holds the lock for several
+ *              is one step, except in a move to the lock's queue, which holds it for several
  *   spinning   any number of polls: a thread may give up at once
  *   time       a deadline may pass at each moment
  *
@@ -21,12 +21,16 @@
  *   SPINS      a thread may spin before it parks to wait
  *   ONE_PROCESSOR  all threads ran on the same one; otherwise thread 1 did not
  *
+ *   WAITS 3    threads 0 and 1 signal each other in turns, with the lock held; thread 2 locks and unlocks. Each has a condition
+ *              variable, and all share the bucket
+ *
  * Checked: no thread has a lock that another one has; at the end no thread is parked; the condition variable is not touched after
  * all its waiters have returned.
  */
 #define THREADS 3
 #define LOCKS 1
 #define COND 2      /* the queue of the condition variable; 0: that of the lock */
+#define COND_OF(t) (COND + (WAITS == 3 && (t) == 1)) /* where a thread waits */
 #define NOWHERE 9
 #define NOBODY 255
 
@@ -46,15 +50,22 @@ byte need;
 bit has_waiters, is_waking, is_awaited;
 byte queue[THREADS], queued;
 bit bucket_held;
+/* Q9: those that have arrived, the oldest first. They are not in `queue` until somebody has the bucket's lock. */
+byte arrived[THREADS], arrivals;
+bit was_closed; /* when the last one arrived */
+#define CLOSED (was_closed || bucket_held || queued != 0)
 
 /* Each thread's waiter, and its sleep. */
 mtype state[THREADS];
 byte at[THREADS];
-bit dequeued[THREADS];
+bit in_queue[THREADS];
+bit has_mark[THREADS];      /* the lock was acquired after a wait, so its word is the thread's mark */
 bit asleep[THREADS], woken[THREADS];
 
-byte waiters;               /* the condition variable's word */
+byte waiters[2];            /* the condition variables' words */
+#define COUNT(where) waiters[(where) - COND]
 bit flag;
+byte turn;
 byte holder[LOCKS] = NOBODY; /* for the assertions only, as the next ones */
 byte returned;
 #define IS_GONE (returned == THREADS - 1)
@@ -64,7 +75,7 @@ byte returned;
 #define PROCESSOR(t) ((t) & 1)
 #endif
 
-#define BUCKET !bucket_held -> flush(_pid)
+#define BUCKET !bucket_held -> flush(_pid); admit()
 #ifndef MUTANT_MOVE
 #define MOVED_IS_WOKEN true
 #else
@@ -106,7 +117,7 @@ inline try_lock(m, locked)
 }
 
 /* hf_detail_mutex_set_free(): the store of the unlock */
-inline set_free(m) { d_step { flush(_pid); holder[m] = NOBODY; buffered[_pid] = 1; buffered_lock[_pid] = m } }
+inline set_free(m) { d_step { has_mark[_pid] = 0; flush(_pid); holder[m] = NOBODY; buffered[_pid] = 1; buffered_lock[_pid] = m } }
 
 /* ---- a queue: under the bucket's lock -------------------------------------------------------- */
 
@@ -120,6 +131,52 @@ inline find(where, first)
 	i = 0
 }
 inline append(t) { queue[queued] = t; queued++ }
+/* bucket_admit() */
+inline admit()
+{
+	k = 0;
+	do
+	:: k < arrivals ->
+		append(arrived[k]);
+		if
+		:: at[arrived[k]] == 0 -> has_waiters = 1 /* moved to an empty queue, so the first one */
+		:: else -> in_queue[arrived[k]] = 1
+		fi;
+		arrived[k] = 0; k++
+	:: else -> break
+	od;
+	k = 0; arrivals = 0; was_closed = 0
+}
+inline arrive(t) { was_closed = (arrivals != 0 || CLOSED); arrived[arrivals] = t; arrivals++ }
+
+/* SPINNING, PARKED -> RELEASED */
+inline release(t, to_wake) { to_wake = (state[t] == SPINNING -> NOBODY : t); state[t] = RELEASED }
+/* The futex: a wake-up reaches a thread that sleeps. */
+inline wake(t) { if :: t != NOBODY && asleep[t] -> woken[t] = 1 :: else fi }
+
+#define HAS_ONLY (arrivals == 1 && !CLOSED)
+/* take_only_at(): a waiter for something else is released. */
+inline take_only_at(where, only)
+{
+	only = NOBODY; flush(_pid);
+	if
+	:: HAS_ONLY ->
+		only = arrived[0]; arrivals = 0; arrived[0] = 0; was_closed = 0;
+		if
+		:: at[only] == 0 -> need--
+		:: else -> assert(!IS_GONE); COUNT(at[only]) = COUNT(at[only]) - 1
+		fi;
+		if
+#ifndef MUTANT_STRANGER
+		:: at[only] != where -> at[only] = NOWHERE; release(only, two); wake(two); two = NOBODY; only = NOBODY
+#else
+		:: at[only] != where -> at[only] = NOWHERE; only = NOBODY
+#endif
+		:: else -> at[only] = NOWHERE
+		fi
+	:: else
+	fi
+}
 inline take_out(t)
 {
 	i = 0; j = 0;
@@ -129,9 +186,6 @@ inline take_out(t)
 	od;
 	queued = j; at[t] = NOWHERE; i = 0; j = 0
 }
-
-/* The futex: a wake-up reaches a thread that sleeps. */
-inline wake(t) { if :: t != NOBODY && asleep[t] -> woken[t] = 1 :: else fi }
 
 inline bucket_update(m, needed)
 {
@@ -201,6 +255,21 @@ inline find_successor(m, found, to_wake)
 
 /* ---- unlock ---------------------------------------------------------------------------------- */
 
+inline release_only(m, was_only)
+{
+	atomic { take_only_at(m, next); was_only = (next != NOBODY); if :: was_only -> release(next, one) :: else fi; next = NOBODY };
+	atomic { wake(one); one = NOBODY }
+}
+inline unpark_first(m)
+{
+	release_only(m, was_first);
+	if
+	:: was_first
+	:: else -> atomic { BUCKET; mark_first_waking(m, one) }; atomic { wake(one); one = NOBODY }
+	fi;
+	was_first = 0
+}
+
 /* hf_detail_mutex_release(), hf_detail_mutex_unlock_slow() */
 inline unlock(m)
 {
@@ -210,7 +279,7 @@ inline unlock(m)
 	:: need != 0 ->
 		if
 		:: is_waking /* W5 */
-		:: !is_waking -> atomic { BUCKET; mark_first_waking(m, one) }; atomic { wake(one); one = NOBODY }
+		:: !is_waking -> unpark_first(m)
 		fi
 	fi
 }
@@ -351,9 +420,10 @@ inline lock(m, timed, got)
 inline park_to_wait(timed, signalled)
 {
 	signalled = 1;
+	COUNT(COND_OF(_pid)) = COUNT(COND_OF(_pid)) + 1;
 	atomic {
-		BUCKET;
-		dequeued[_pid] = 0; at[_pid] = COND; append(_pid); waiters++;
+		flush(_pid);
+		in_queue[_pid] = 0; at[_pid] = COND_OF(_pid); arrive(_pid);
 		if
 		:: state[_pid] = PARKED; spins = 0
 #ifdef SPINS
@@ -368,13 +438,19 @@ inline park_to_wait(timed, signalled)
 		if
 		:: need == 0 && !has_waiters
 		:: need != 0 || has_waiters -> /* hf_detail_unpark_and_leave() */
-			atomic {
-				BUCKET; mark_first_waking(0, one);
+			release_only(0, was_first);
+			if
+			:: was_first
+			:: else ->
+				atomic {
+					BUCKET; mark_first_waking(0, one);
 #ifdef ROOM
-				find_successor(0, exchanged, two)
+					find_successor(0, exchanged, two)
 #endif
-			};
-			atomic { wake(one); wake(two); one = NOBODY; two = NOBODY; exchanged = 0 }
+				};
+				atomic { wake(one); wake(two); one = NOBODY; two = NOBODY; exchanged = 0 }
+			fi;
+			was_first = 0
 		fi
 	fi;
 	/* spin_until_released(): SPINNING -> PARKED, unless it was released */
@@ -394,10 +470,12 @@ inline park_to_wait(timed, signalled)
 			atomic {
 				BUCKET;
 #ifndef MUTANT_LEAVE
-				exchanged = dequeued[_pid];
+				exchanged = !in_queue[_pid];
 #endif
 				if
-				:: !exchanged -> take_out(_pid); assert(!IS_GONE); waiters = (waiters -> waiters - 1 : 0); state[_pid] = NONE
+				:: !exchanged ->
+					take_out(_pid); assert(!IS_GONE); state[_pid] = NONE;
+					COUNT(COND_OF(_pid)) = COUNT(COND_OF(_pid)) - 1
 				:: else
 				fi
 			};
@@ -408,26 +486,29 @@ inline park_to_wait(timed, signalled)
 	:: else -> break
 	od;
 	if
-	:: !signalled || state[_pid] == RELEASED -> state[_pid] = NONE; lock(0, 0, got); got = 0
-	:: else ->
-		wait_to_lock(0, 0, result);
-		if :: result == WAS_RELEASED -> lock(0, 0, got); got = 0 :: else fi;
-		result = 0
-	fi
+	:: !signalled || state[_pid] == RELEASED -> state[_pid] = NONE; result = WAS_RELEASED
+	:: else -> wait_to_lock(0, 0, result)
+	fi;
+	if
+	:: result == WAS_RELEASED ->
+		try_lock(0, got); /* try_lock_marked(), as in wait_to_lock() */
+		has_mark[_pid] = got;
+		if :: got :: else -> lock(0, 0, got) fi;
+		got = 0
+	:: else -> has_mark[_pid] = 1
+	fi;
+	result = 0
 }
 
-/* take_first(): of the condition variable's queue */
-inline take_first(first_waiter)
+/* take_first(): of a condition variable's queue */
+inline take_first(where, first_waiter)
 {
-	find(COND, first_waiter);
+	find(where, first_waiter);
 	if
 	:: first_waiter == NOBODY
-	:: else -> take_out(first_waiter); dequeued[first_waiter] = 1
+	:: else -> take_out(first_waiter); in_queue[first_waiter] = 0
 	fi
 }
-
-/* SPINNING, PARKED -> RELEASED */
-inline release(t, to_wake) { to_wake = (state[t] == SPINNING -> NOBODY : t); state[t] = RELEASED }
 
 /* W6: a waiter of this thread's processor stays PARKED, for the unlock to wake. */
 inline move_to_lock(t)
@@ -454,50 +535,85 @@ inline move_to_lock(t)
 	atomic { wake(one); one = NOBODY }
 }
 
-#define MOVES(t) (state[t] == PARKED && word[0] && (PROCESSOR(t) == PROCESSOR(_pid) || has_waiters))
+#define IS_NEAR(t) (PROCESSOR(t) == PROCESSOR(_pid))
+#define MOVES(t) (state[t] == PARKED && word[0] && (IS_NEAR(t) || has_waiters))
 
-inline unpark_one()
+inline move_as_only(t, done)
 {
-	atomic {
-		BUCKET; assert(!IS_GONE);
-		take_first(other); waiters = (other == NOBODY -> 0 : waiters - 1);
-		if
-		:: other == NOBODY
-		:: other != NOBODY && MOVES(other) -> two = other
-		:: other != NOBODY && !MOVES(other) -> release(other, one)
-		fi;
-		other = NOBODY
-	};
-	atomic { wake(one); one = NOBODY };
-	if :: two != NOBODY -> move_to_lock(two); two = NOBODY :: else fi
+	done = 0;
+	if
+	:: !(arrivals != 0 || CLOSED) ->
+#ifndef MUTANT_NEED
+		need++;
+#endif
+		atomic {
+			flush(_pid);
+			if
+			:: !(arrivals != 0 || CLOSED) -> at[t] = 0; arrive(t); done = 1
+			:: else -> need--
+			fi
+		}
+	:: else
+	fi
 }
 
-/* The bucket's lock is held over several steps: a released thread may return meanwhile, and free the condition variable. */
-inline unpark_all()
+/* wake_one(), of a waiter that was taken out */
+inline wake_one(t)
 {
-	atomic { BUCKET; bucket_held = 1; assert(!IS_GONE); take_first(other); waiters = 0 };
-	atomic { if :: other != NOBODY && word[0] == 0 -> release(other, one); take_first(other) :: else fi };
-	do
-	:: skip;
-	   if
-	   :: other == NOBODY -> break
-	   :: else ->
-		atomic {
-			if
-			:: state[other] == SPINNING -> release(other, two); two = NOBODY
-			:: else -> moved = moved | (1 << other)
-			fi
-		};
-#ifdef MUTANT_TOUCH
-		assert(!IS_GONE); waiters = 0;
-#endif
-		atomic { take_first(other) }
-	   fi
-	od;
-	bucket_held = 0;
+	atomic { exchanged = MOVES(t); if :: exchanged :: else -> release(t, one) fi };
 	atomic { wake(one); one = NOBODY };
-	if :: moved & 1 -> move_to_lock(0) :: else fi;
-	if :: moved & 2 -> move_to_lock(1) :: else fi;
+	if
+	:: exchanged ->
+		late = 0;
+#ifndef MUTANT_MARK
+		if :: IS_NEAR(t) && has_mark[_pid] -> move_as_only(t, late) :: else fi;
+#else
+		if :: IS_NEAR(t) -> move_as_only(t, late) :: else fi;
+#endif
+		if :: late :: else -> move_to_lock(t) fi;
+		late = 0; exchanged = 0
+	:: else
+	fi
+}
+
+inline unpark_one(where)
+{
+	atomic { take_only_at(where, other) };
+	if
+	:: other != NOBODY
+	:: else ->
+		atomic {
+			BUCKET; take_first(where, other);
+			if :: other == NOBODY :: else -> assert(!IS_GONE); COUNT(where) = COUNT(where) - 1 fi
+		}
+	fi;
+	if :: other != NOBODY -> wake_one(other) :: else fi;
+	other = NOBODY
+}
+
+inline unpark_all(where)
+{
+	atomic { take_only_at(where, other) };
+	if
+	:: other != NOBODY -> wake_one(other)
+	:: else ->
+		atomic {
+			BUCKET; take_first(where, other); next = other;
+			do
+			:: next != NOBODY -> assert(!IS_GONE); COUNT(where) = COUNT(where) - 1; moved = moved | (1 << next); take_first(where, next)
+			:: else -> break
+			od
+		};
+		atomic { if :: other != NOBODY && word[0] == 0 -> moved = moved & ~(1 << other); release(other, one) :: else fi };
+		atomic { wake(one); one = NOBODY };
+		atomic { if :: (moved & 1) && state[0] == SPINNING -> moved = moved & ~1; state[0] = RELEASED :: else fi };
+		atomic { if :: (moved & 2) && state[1] == SPINNING -> moved = moved & ~2; state[1] = RELEASED :: else fi };
+#ifdef MUTANT_TOUCH
+		assert(!IS_GONE);
+#endif
+		if :: moved & 1 -> move_to_lock(0) :: else fi;
+		if :: moved & 2 -> move_to_lock(1) :: else fi
+	fi;
 	moved = 0; other = NOBODY
 }
 
@@ -505,7 +621,7 @@ inline unpark_all()
 
 active [THREADS] proctype thread()
 {
-	byte i = 0, j = 0, first = NOBODY, second = NOBODY, next = NOBODY, other = NOBODY, one = NOBODY, two = NOBODY;
+	byte i = 0, j = 0, k = 0, first = NOBODY, second = NOBODY, next = NOBODY, other = NOBODY, one = NOBODY, two = NOBODY;
 	byte got = 0, locked = 0, result = 0, moved = 0;
 	bit needed = 0, exchanged = 0, is_first = 0, was_first = 0, alone = 0, certain = 1, late = 0, signalled = 0, spins = 0;
 
@@ -513,6 +629,22 @@ active [THREADS] proctype thread()
 #if WAITS == 0
 	lock(0, (_pid < TIMED), got);
 	if :: got -> unlock(0) :: else fi;
+	got = 0
+#elif WAITS == 3
+	lock(0, 0, got);
+	if
+	:: _pid == 0 -> turn = 1; if :: COUNT(COND_OF(1)) -> unpark_one(COND_OF(1)) :: else fi
+	:: else
+	fi;
+	do
+	:: _pid < 2 && turn != _pid -> park_to_wait(0, signalled)
+	:: else -> break
+	od;
+	if
+	:: _pid == 1 -> turn = 0; if :: COUNT(COND_OF(0)) -> unpark_one(COND_OF(0)) :: else fi
+	:: else
+	fi;
+	unlock(0);
 	got = 0
 #else
 	if
@@ -522,11 +654,11 @@ active [THREADS] proctype thread()
 #ifndef INSIDE
 		unlock(0);
 #endif
-		if :: waiters == 0 :: else ->
+		if :: COUNT(COND) == 0 :: else ->
 #if WAITS == 1
-			unpark_one()
+			unpark_one(COND)
 #else
-			unpark_all()
+			unpark_all(COND)
 #endif
 		fi;
 #ifdef INSIDE
@@ -539,7 +671,7 @@ active [THREADS] proctype thread()
 		:: else -> break
 		od;
 #if WAITS == 1
-		if :: waiters != 0 -> unpark_one() :: else fi; /* passes it on: a lost signal would leave somebody asleep */
+		if :: COUNT(COND) != 0 -> unpark_one(COND) :: else fi; /* passes it on: a lost signal would leave somebody asleep */
 #else
 		if :: signalled -> returned++ :: else fi; /* the last one frees the condition variable */
 #endif

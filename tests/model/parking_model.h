@@ -86,23 +86,27 @@ class parking {
 	struct hf_detail_parking table_;
 
 public:
-	parking()
+	/* Unless it @is_used, the first waiter of a condition variable takes the bucket's lock. */
+	explicit parking(bool is_used = true)
 	{
 		hf_atomic32_store_relaxed(&table_.need[0], 0);
 		hf_atomic32_store_relaxed(&table_.bucket[0].lock, 0);
 		hf_atomic32_store_relaxed(&table_.bucket[0].flags, 0);
 		table_.bucket[0].first = table_.bucket[0].last = NULL;
-		table_.bucket[0].born = 0;
+		hf_atomic64_store_relaxed(&table_.bucket[0].arrived, 0);
+		hf_atomic64_store_relaxed(&table_.bucket[0].born, is_used);
 		turn_began = turn_seen = 0;
 		unlocks = 0;
 		use();
 	}
 	void use();
+	void forget() { hf_atomic64_store_relaxed(&table_.bucket[0].born, 0); }
 	bool empty() const
 	{
 		return !table_.bucket[0].first && !table_.bucket[0].last &&
 		       table_.need[0].own.now() == 0 && table_.bucket[0].lock.own.now() == 0 &&
-		       table_.bucket[0].flags.own.now() == 0;
+		       table_.bucket[0].flags.own.now() == 0 &&
+		       table_.bucket[0].arrived.word.now() == 0;
 	}
 };
 
@@ -113,6 +117,11 @@ const hf_atomic32_t *volatile hf_detail_parking_need;
 struct hf_detail_parking *hf_detail_parking_table(void)
 {
 	return hf_model::the_table;
+}
+
+uint32_t hf_detail_parking_mark(void)
+{
+	return 2 + rl::thread_index();
 }
 
 inline void hf_model::parking::use()

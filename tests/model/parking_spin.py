@@ -24,6 +24,7 @@ SCENARIOS = {
     "lock, time-outs, refused barriers, making room": ("WAITS=0 TIMED=1 REFUSED ROOM", 400_000),
     "signal": ("WAITS=1 SPINS", 1_000_000),
     "signal with the lock held, one processor, refused barriers": ("WAITS=1 INSIDE REFUSED ONE_PROCESSOR", 100_000),
+    "signals in turns, one processor": ("WAITS=3 ONE_PROCESSOR", 100_000),
     "broadcast, the last waiter frees the condition variable": ("WAITS=2 SPINS", 1_000_000),
     "broadcast with the lock held": ("WAITS=2 SPINS INSIDE", 1_000_000),
 }
@@ -42,6 +43,9 @@ MUTANTS = {
     "TOUCH": ("WAITS=2 SPINS", FREED, "a broadcast writes the number of waiters after a release"),
     "NEAR": ("WAITS=1", LOST, "a thread that moves a waiter without waking it takes no barrier (W6)"),
     "MOVE": ("WAITS=2", LOST, "a moved first waiter is not woken"),
+    "NEED": ("WAITS=3 ONE_PROCESSOR", "%s|assertion" % LOST, "a waiter is moved without the bucket's lock and not counted as one that an unlock must wake"),
+    "MARK": ("WAITS=1 ONE_PROCESSOR", LOST, "a signaller that does not hold the lock moves a waiter without the bucket's lock"),
+    "STRANGER": ("WAITS=3 ONE_PROCESSOR", LOST, "a waiter for something else is taken out and not released"),
     "LEAVE": ("WAITS=1 TIMED=1", "%s|%s|assertion" % (LOST, TWICE), "a waiter that times out consumes its signal"),
 }
 

@@ -79,7 +79,7 @@ struct scenario : observer {
 	scenario()
 	{
 		static const thread_state fresh = { 1,     0,     0, 0, 0,    0, 0, false,
-						    false, false, 0, 0, NULL, 0, 0 };
+						    false, false, 0, 0, NULL, 0, 0, 0 };
 
 		for (unsigned int i = 0; i < HF_MODEL_THREADS; i++) {
 			threads[i] = fresh;

@@ -39,6 +39,24 @@ bool hf_run_is_mine(const struct hf_run_mutex *m)
 	return __atomic_load_n(&m->owner, __ATOMIC_RELAXED) == &hf_run_me;
 }
 
+uint32_t hf_detail_parking_mark(void); /* src/parking/parking.c */
+
+/* This thread's mark, or 0: not known yet. */
+static HF_RUN_THREAD uint32_t mark;
+
+/*
+ * As hf_mutex_trylock(), with this thread's mark in the word: a signal with the mutex held then knows
+ * that it is (W6 in src/parking/parking.c).
+ */
+static inline bool trylock_marked(struct hf_run_mutex *m)
+{
+	uint32_t found = 0;
+
+	if (HF_UNLIKELY(!mark))
+		mark = hf_detail_parking_mark();
+	return HF_LIKELY(hf_atomic32_try_cmpxchg_acquire(&m->lock.word, &found, mark));
+}
+
 static void set_owner(struct hf_run_mutex *m, const void *owner)
 {
 	__atomic_store_n(&m->owner, owner, __ATOMIC_RELAXED);
@@ -140,7 +158,7 @@ static __attribute__((noinline)) int lock_any(struct hf_run_mutex *m, clockid_t 
 		return (m->kind & TYPE) == PTHREAD_MUTEX_ERRORCHECK ? EDEADLK : nest(m);
 	if (!may_wait(m, caller))
 		return 0;
-	if (HF_UNLIKELY(!hf_mutex_trylock(&m->lock))) {
+	if (HF_UNLIKELY(!trylock_marked(m))) {
 		if (is_watched(HF_RUN_PROFILE)) {
 			hf_run_profile_waits(m->place, caller);
 			start = hf_run_ticks();
@@ -163,7 +181,7 @@ static int lock_recursive(struct hf_run_mutex *m, const void *caller)
 {
 	if (hf_run_is_mine(m))
 		return nest(m);
-	if (HF_UNLIKELY(!hf_mutex_trylock(&m->lock)))
+	if (HF_UNLIKELY(!trylock_marked(m)))
 		(void)wait_for(m, 0, NULL, caller);
 	set_owner(m, &hf_run_me);
 	m->depth = 1;
@@ -178,7 +196,7 @@ HF_RUN_EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
 		return lock_recursive(m, HF_RUN_CALLER);
 	if (HF_UNLIKELY(!hf_run_is_plain(m)))
 		return lock_any(m, 0, NULL, HF_RUN_CALLER);
-	if (HF_UNLIKELY(!hf_mutex_trylock(&m->lock)))
+	if (HF_UNLIKELY(!trylock_marked(m)))
 		return wait_for(m, 0, NULL, HF_RUN_CALLER);
 	return 0;
 }
@@ -202,7 +220,7 @@ static __attribute__((noinline)) int trylock_any(struct hf_run_mutex *m, const v
 		return hf_run_real()->mutex_trylock((pthread_mutex_t *)m);
 	if ((m->kind & TYPE) == PTHREAD_MUTEX_RECURSIVE && hf_run_is_mine(m))
 		return nest(m);
-	if (!hf_mutex_trylock(&m->lock))
+	if (!trylock_marked(m))
 		return EBUSY;
 	hf_run_taken(m, 0, caller);
 	return 0;
@@ -214,7 +232,7 @@ HF_RUN_EXPORT int pthread_mutex_trylock(pthread_mutex_t *mutex)
 
 	if (HF_UNLIKELY(!hf_run_is_plain(m)))
 		return trylock_any(m, HF_RUN_CALLER);
-	return hf_mutex_trylock(&m->lock) ? 0 : EBUSY;
+	return trylock_marked(m) ? 0 : EBUSY;
 }
 
 /* ---- unlock ------------------------------------------------------------------------------------- */
