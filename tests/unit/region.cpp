@@ -593,7 +593,7 @@ TEST_F(Region, MappedAgainLockedIfTheFlagsSaySo)
 
 /* ---- what lies there now --------------------------------------------------------------------- */
 
-/* Scripts for each way in which the kernel tells what is mapped; if it does not, the end's error is EMFILE. */
+/* For each way in which the kernel tells what is mapped. If it does not, the end returns EMFILE. */
 const struct {
 	const char *name, *steps;
 	int prot = RW;
