@@ -32,8 +32,9 @@
  *   hf_cond_shared_t   a sequence number that each signal changes; bit 0: threads may be parked
  *
  *   A thread spins for up to 10 us before it parks if its recent spins ended with a signal,
- *   otherwise in one wait of 32; never with one processor. To signal a spinning thread takes no system call. Once a turn (300
- *   us) a spinning thread yields its processor, since a signalled thread may need it.
+ *   otherwise in one wait of 32; never with one processor. To signal a spinning thread takes no
+ *   system call. Once a turn (300 us) a spinning thread yields its processor, since a signalled
+ *   thread may need it.
  *
  *   A signal wakes one thread, which then competes for the mutex like any other. A broadcast does
  *   not wake threads only to have them park again at the mutex: it moves the parked ones from the

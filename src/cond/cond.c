@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cond - waiting and waking. C1 to C5 are defined in include/holdfast/cond.h; the queue of an
+ * cond - waiting and waking. C1 to C6 are defined in include/holdfast/cond.h; the queue of an
  * hf_cond_t is in src/parking/parking.c.
  */
 #include "holdfast/cond.h"

@@ -94,7 +94,7 @@
  *       to run. While threads wait, one that has run for a turn since it last queued queues without
  *       spinning when it next finds the lock held, and wakes the oldest waiter that last ran on its
  *       processor. The first waiter is only woken and stays in the queue, since the others rely on it
- *       (W2), unless it is the only one; any other is released. The lock is never acquired on behalf of another thread.
+ *       (W2); any other is released. The lock is never acquired on behalf of another thread.
  */
 #include "parking.h"
 
