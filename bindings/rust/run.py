@@ -113,7 +113,7 @@ class Crates:
         passed(out)
 
     def release(self):
-        out = self.newest("test", "--release", "--package", "holdfast", "--lib", "--tests",
+        out = self.newest("test", "--release", "--package", "holdfast-locks", "--lib", "--tests",
                           "--features", "bundled")
         passed(out)
 
@@ -124,14 +124,15 @@ class Crates:
                   CARGO_TARGET_DIR=cargo.target + "-doc")
 
     def package(self):
-        """Builds holdfast-sys, but only lists the files of holdfast, whose dependency cargo would look up in a registry."""
+        """Builds holdfast-sys, but only lists the files of holdfast-locks, whose dependency cargo would look up in a registry.
+        `make release-check`, which may use the network, builds both."""
         out = self.newest("package", "--allow-dirty", "--package", "holdfast-sys", "--target-dir",
                           self.newest.target + "-package", HOLDFAST_SYS_BUNDLED="1", RUSTFLAGS="")
         if re.search(r"^warning", out, re.MULTILINE):
             raise Failed(out)
         wanted = {"holdfast-sys": ["c/include/holdfast/mutex.h", "c/extern/mutex.c", "LICENSE", "README.md",
                                    "c/src/nofault/arch/x86_64.c", "build.rs", "src/functions.rs"],
-                  "holdfast": ["src/lib.rs", "src/mutex.rs", "LICENSE", "README.md", "tests/locks.rs"]}
+                  "holdfast-locks": ["src/lib.rs", "src/mutex.rs", "LICENSE", "README.md", "tests/locks.rs"]}
         for crate, files in wanted.items():
             listed = self.newest("package", "--list", "--allow-dirty", "--package", crate).split()
             if missing := [file for file in files if file not in listed]:
@@ -154,10 +155,10 @@ class Crates:
         examples = re.findall(r"^```rust\n(.*?)^```$", read(page), re.MULTILINE | re.DOTALL)
         if not examples:
             raise Failed("no example in Rust in " + page)
-        folder = os.path.join(self.debian.source, "holdfast", "examples")
+        folder = os.path.join(self.debian.source, "holdfast-locks", "examples")
         for number, text in enumerate(examples):
             write(os.path.join(folder, "guide%d.rs" % number), text)
-            self.debian("run", "--quiet", "--package", "holdfast", "--example", "guide%d" % number,
+            self.debian("run", "--quiet", "--package", "holdfast-locks", "--example", "guide%d" % number,
                         HOLDFAST_SYS_BUNDLED="1")
         shutil.rmtree(folder)
 

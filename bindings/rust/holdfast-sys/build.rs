@@ -52,9 +52,12 @@ fn main() {
     let bundled = env::var_os("CARGO_FEATURE_BUNDLED").is_some()
         || env::var("HOLDFAST_SYS_BUNDLED").map_or(false, |value| value == "1");
     // Before 1.0 a minor version may change what callers rely on.
+    let number = |name: &str| -> u32 { env::var(name).unwrap().parse().unwrap() };
+    let (major, minor) = (number("CARGO_PKG_VERSION_MAJOR"), number("CARGO_PKG_VERSION_MINOR"));
+    let (this, next) = (format!("{}.{}.0", major, minor), format!("{}.{}.0", major, minor + 1));
     let found = !bundled
         && pkg_config::Config::new()
-            .range_version("0.1.0".."0.2.0")
+            .range_version(this.as_str()..next.as_str())
             .probe("holdfast-extern")
             .is_ok();
     if !found {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //! Raw bindings to [Holdfast]'s C functions: locks, reference counts that saturate, lockrefs, and
-//! memory that may fault. Rust programs should use the crate `holdfast`; this one is the C API with
+//! memory that may fault. Rust programs should use the crate `holdfast-locks`; this one is the C API with
 //! the C names. Each function's contract (context, memory ordering, errors) is in the C header that
 //! its documentation names.
 //!

@@ -44,7 +44,7 @@ impl From<Lost> for io::Error {
 /// mapping, and returns its result only if the whole file was still there at the end.
 ///
 /// ```
-/// use holdfast::MappedFile;
+/// use holdfast_locks::MappedFile;
 ///
 /// # let path = std::env::temp_dir().join(format!("holdfast-doc-{}", std::process::id()));
 /// std::fs::write(&path, b"what is in the file")?;
@@ -153,12 +153,12 @@ impl MappedFile {
     /// The view can leave neither the closure nor this thread:
     ///
     /// ```compile_fail
-    /// # let file = holdfast::MappedFile::open("/etc/passwd").unwrap();
+    /// # let file = holdfast_locks::MappedFile::open("/etc/passwd").unwrap();
     /// let bytes = file.with(|view| view.bytes()).unwrap();
     /// ```
     ///
     /// ```compile_fail,E0277
-    /// # let file = holdfast::MappedFile::open("/etc/passwd").unwrap();
+    /// # let file = holdfast_locks::MappedFile::open("/etc/passwd").unwrap();
     /// file.with(|view| {
     ///     std::thread::scope(|scope| {
     ///         scope.spawn(|| view.bytes()[0].get());

@@ -16,7 +16,7 @@ use holdfast_sys as sys;
 /// [`Refcount`](crate::Refcount).
 ///
 /// ```
-/// use holdfast::Lockref;
+/// use holdfast_locks::Lockref;
 ///
 /// let object = Lockref::new(1, "data");
 /// object.get();
@@ -158,7 +158,7 @@ impl<T: ?Sized> fmt::Debug for Lockref<T> {
 /// Holds the lock of a [`Lockref`], and dereferences to its value. It is not `Send`:
 ///
 /// ```compile_fail,E0277
-/// let object = holdfast::Lockref::new(1, 5);
+/// let object = holdfast_locks::Lockref::new(1, 5);
 /// let guard = object.lock();
 /// std::thread::scope(|scope| {
 ///     scope.spawn(move || drop(guard));

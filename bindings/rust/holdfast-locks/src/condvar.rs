@@ -25,7 +25,7 @@ impl WaitTimeoutResult {
 /// all but the first to the queue of the mutex.
 ///
 /// ```
-/// use holdfast::{Condvar, Mutex};
+/// use holdfast_locks::{Condvar, Mutex};
 ///
 /// let ready = Mutex::new(false);
 /// let changed = Condvar::new();

@@ -77,7 +77,7 @@ unsafe impl lock_api::RawMutexTimed for RawMutex {
 /// guards, `const` construction. There is no poisoning: a panic unlocks.
 ///
 /// ```
-/// use holdfast::{const_mutex, Mutex};
+/// use holdfast_locks::{const_mutex, Mutex};
 /// use std::time::Duration;
 ///
 /// static TOTAL: Mutex<u64> = const_mutex(0);
@@ -95,7 +95,7 @@ unsafe impl lock_api::RawMutexTimed for RawMutex {
 /// A guard is not `Send`:
 ///
 /// ```compile_fail,E0277
-/// let mutex = holdfast::Mutex::new(1);
+/// let mutex = holdfast_locks::Mutex::new(1);
 /// let guard = mutex.lock();
 /// std::thread::scope(|scope| {
 ///     scope.spawn(move || drop(guard));
@@ -157,7 +157,7 @@ unsafe impl lock_api::RawMutex for RawSpinlock {
 /// [`Mutex`], which costs no more without contention.
 ///
 /// ```
-/// use holdfast::Spinlock;
+/// use holdfast_locks::Spinlock;
 ///
 /// let lock = Spinlock::new(1);
 /// *lock.lock() += 1;

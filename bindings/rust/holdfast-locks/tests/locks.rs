@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use holdfast::{
+use holdfast_locks::{
     const_mutex, const_spinlock, Condvar, Lockref, Mutex, MutexGuard, RawMutex, RawSpinlock,
     Refcount, Spinlock,
 };

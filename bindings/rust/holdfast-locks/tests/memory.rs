@@ -11,8 +11,8 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-use holdfast::nofault::{self, Fault};
-use holdfast::{Lost, MappedFile};
+use holdfast_locks::nofault::{self, Fault};
+use holdfast_locks::{Lost, MappedFile};
 
 fn page() -> usize {
     unsafe { libc::sysconf(libc::_SC_PAGESIZE) as usize }
@@ -191,8 +191,9 @@ impl Drop for Temporary {
 }
 
 fn lost(file: &MappedFile) -> Option<usize> {
-    let sum =
-        |view: holdfast::View<'_>| view.bytes().iter().map(|b| u64::from(b.get())).sum::<u64>();
+    let sum = |view: holdfast_locks::View<'_>| {
+        view.bytes().iter().map(|b| u64::from(b.get())).sum::<u64>()
+    };
     file.with(sum).err().map(|lost| lost.offset)
 }
 

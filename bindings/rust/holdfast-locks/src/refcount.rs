@@ -13,7 +13,7 @@ use holdfast_sys as sys;
 /// panics.
 ///
 /// ```
-/// use holdfast::Refcount;
+/// use holdfast_locks::Refcount;
 ///
 /// let count = Refcount::new(1);
 /// count.inc();

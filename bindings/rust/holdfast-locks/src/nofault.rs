@@ -86,7 +86,7 @@ pub fn is_owned() -> bool {
 /// Copies from memory that may fault. Ordering: none.
 ///
 /// ```
-/// use holdfast::nofault;
+/// use holdfast_locks::nofault;
 ///
 /// nofault::install().unwrap();
 /// let mut to = [0; 4];

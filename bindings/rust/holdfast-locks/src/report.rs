@@ -5,8 +5,8 @@
 //! `HOLDFAST_REPORT` in the environment, or [`set_mode`], changes that.
 //!
 //! ```
-//! use holdfast::report::{self, Kind};
-//! use holdfast::Refcount;
+//! use holdfast_locks::report::{self, Kind};
+//! use holdfast_locks::Refcount;
 //!
 //! let mode = report::set_mode(report::Mode::Count);
 //! let dead = Refcount::new(0);
