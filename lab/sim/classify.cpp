@@ -369,7 +369,8 @@ int classify_command(const std::vector<std::string> &words)
 
 	if (near == 0)
 		near = std::max(median(by_distance[SOCKET]), 40.0);
-	file = "# SPDX-License-Identifier: MIT\n# Written by `hf-lab classify`. Parameters that it "
+	file = "# SPDX-License-"
+	       "Identifier: MIT\n# Written by `hf-lab classify`. Parameters that it "
 	       "does not "
 	       "measure are in machines/common.\ntitle = \"" +
 	       cpu_name() + "\"\n";

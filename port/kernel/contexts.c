@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT OR GPL-2.0
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
  * contexts - a task, a softirq and a hardirq on one CPU get different nodes; locks disable
  * preemption, and the irqsave functions interrupts, as documented.

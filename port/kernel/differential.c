@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT OR GPL-2.0
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
  * differential - runs long random sequences of operations on Holdfast's refcounts and lockrefs and
  * on the kernel's, and compares results and values after each operation.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT OR GPL-2.0
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
 /* handoff - the experiment of port/handoff.h, with one thread on each CPU. */
 #include <linux/delay.h>
 #include <linux/kthread.h>

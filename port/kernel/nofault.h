@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #ifndef KERNEL_NOFAULT_H
 #define KERNEL_NOFAULT_H
 /* nofault - the table of implementations, for the tests; the last one is the default. */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT OR GPL-2.0
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
  * reports - the first misuse of each kind causes a kernel warning with the object's address. run.py
  * checks that the warning announced here appears.

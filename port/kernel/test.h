@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #ifndef KERNEL_TEST_H
 #define KERNEL_TEST_H
 /* test - the module's cases in addition to the battery: one KTAP document, without subtests. */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT OR GPL-2.0
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
  * user_memory - clears and copies user memory with a hole, by each implementation, and compares the
  * result byte by byte. The kernel's own clear_user() does the same; its result is printed, not

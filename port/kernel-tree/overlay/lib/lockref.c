@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT OR GPL-2.0
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
 /* lockref - <linux/lockref.h> with Holdfast's lockref, or under the lock if that is too large. */
 #include <linux/export.h>
 #include <linux/lockref.h>

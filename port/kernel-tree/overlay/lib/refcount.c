@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT OR GPL-2.0
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
 /* refcount - the functions of <linux/refcount.h> that are not inline, and exports for modules. */
 #include <linux/export.h>
 #include <linux/mutex.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #ifndef __LINUX_LOCKREF_H
 #define __LINUX_LOCKREF_H
 /*

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #ifndef _LINUX_REFCOUNT_H
 #define _LINUX_REFCOUNT_H
 /*
