@@ -4,7 +4,8 @@
 
     versions.py --source-dir DIR
 
-CMake, Conan and pkg-config read the header, so they are not checked. Exits with 1 on a failure.
+CMake, Conan and pkg-config read the header, so they are not checked. CHANGELOG.md gets its entry at the
+release. Exits with 1 on a failure.
 """
 import glob
 import os
@@ -15,7 +16,6 @@ from checks import Checks, arguments, read
 
 # (files, regular expression for the text before the version, must such a file exist?)
 PLACES = [
-    ("CHANGELOG.md", r"^(?:## \[|The first version, )", True),
     ("docs/packages.md", r"holdfast[-/]", True),
     ("packaging/vcpkg/holdfast/vcpkg.json", r'"version": "', True),
     ("packaging/meson/holdfast.wrap", r"^directory = holdfast-", True),
@@ -26,7 +26,23 @@ PLACES = [
     ("packaging/debian/**/changelog", r"\Aholdfast \(", False),
     ("packaging/debian/*.symbols", r"^ \(symver\)HOLDFAST\w+ ", False),
     ("bindings/rust/holdfast*/Cargo.toml", r'\A(?:#.*\n)*\[package\](?:\n(?!\[).*)*?\nversion = "', True),
+    ("bindings/rust/holdfast-locks/Cargo.toml", r'^holdfast-sys = \{ version = "', True),
 ]
+
+
+def version_of(root):
+    parts = re.findall(r"^#define HF_VERSION_(MAJOR|MINOR|PATCH) (\d+)$",
+                       read(root, "include", "holdfast", "version.h"), re.MULTILINE)
+    if [name for name, _ in parts] != ["MAJOR", "MINOR", "PATCH"]:
+        sys.exit("version.h does not define HF_VERSION_MAJOR, _MINOR and _PATCH in this order")
+    return ".".join(number for _, number in parts)
+
+
+def files(root):
+    """Yields (path, regular expression for the text before the version)."""
+    for pattern, before, _ in PLACES:
+        for path in sorted(glob.glob(os.path.join(root, pattern), recursive=True)):
+            yield path, before
 
 
 def wrong(text, before, wanted):
@@ -37,17 +53,12 @@ def wrong(text, before, wanted):
 
 def main():
     root, checks = arguments(__doc__, "source-dir").source_dir, Checks()
-    parts = re.findall(r"^#define HF_VERSION_(MAJOR|MINOR|PATCH) (\d+)$",
-                       read(root, "include", "holdfast", "version.h"), re.MULTILINE)
-    if [name for name, _ in parts] != ["MAJOR", "MINOR", "PATCH"]:
-        sys.exit("version.h does not define HF_VERSION_MAJOR, _MINOR and _PATCH in this order")
-    version = ".".join(number for _, number in parts)
-    for pattern, before, required in PLACES:
-        files = sorted(glob.glob(os.path.join(root, pattern), recursive=True))
-        if required and not files:
+    version = version_of(root)
+    for pattern, _, required in PLACES:
+        if required and not glob.glob(os.path.join(root, pattern), recursive=True):
             checks.check(pattern, False, "no such file")
-        for file in files:
-            checks.wrong("%s, %s" % (os.path.relpath(file, root), before), wrong(read(file), before, version))
+    for path, before in files(root):
+        checks.wrong("%s, %s" % (os.path.relpath(path, root), before), wrong(read(path), before, version))
     return checks.end()
 
 

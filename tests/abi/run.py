@@ -11,17 +11,25 @@ Errors: a symbol that was added or removed, or an object whose size changed; a s
 private symbol (hf_detail_*) that no inline function of an installed header uses; an object that is too large
 to be copied into every program that refers to it (a copy relocation). --program: a program at fixed addresses; whatever it copies must be exported as an object.
 
---update rewrites the list of libholdfast.so for this machine, and keeps the lines of other machines.
+tests/abi/released has the list of each release. A library of the same soname must still export what they list, since
+programs of those releases look for it. The list of the version that version.h states belongs to the coming release and is not
+compared; `make release-check` requires it to be that of src/libholdfast.symbols.
+
+--update rewrites the list of libholdfast.so for this machine, and keeps the lines of other machines; and the list of the
+coming release.
 """
 import collections
+import glob
 import os
 import re
+import shutil
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from checks import Checks, arguments, read, sources  # noqa: E402
+from versions import version_of as version_of_headers  # noqa: E402
 
 LARGEST = 64  # bytes of an exported object
 LISTS = {"libholdfast": "src/libholdfast.symbols",
@@ -103,6 +111,23 @@ def version_of(name, number):
     return "%s_%s" % (name[len("lib"):].upper().replace("-", "_"), number)
 
 
+def release_list(source, version):
+    return os.path.join(source, "tests", "abi", "released", version + ".symbols")
+
+
+def broken(source, current, number):
+    """What programs of earlier releases would miss, as lines. @current: the list of now, [(kind, size, name, machines)]."""
+    now, bad = {row[2]: row for row in current}, []
+    for path in sorted(glob.glob(release_list(source, "*"))):
+        release = os.path.basename(path)[:-len(".symbols")]
+        rows, comment = listed(path)
+        if "# soname: %s\n" % number not in comment or release == version_of_headers(source):
+            continue  # programs of another soname do not load this library
+        bad += ["%s, which programs of %s use, is %s" % (row[2], release, "gone" if row[2] not in now else "another")
+                for row in rows if now.get(row[2]) != row]
+    return bad
+
+
 def words_of(headers):
     """Count the words of the headers outside comments."""
     words = collections.Counter()
@@ -121,6 +146,11 @@ def main():
     symbols, versions = exported(args.library)
     if args.update and library == "libholdfast":
         update(path, symbols, args.machine)
+        coming = release_list(args.source_dir, version_of_headers(args.source_dir))
+        os.makedirs(os.path.dirname(coming), exist_ok=True)
+        shutil.copy(path, coming)
+        with open(coming, "a", encoding="utf-8") as file:
+            file.write("# soname: %s\n" % number)
     rows = listed(path)[0] if library == "libholdfast" else functions(args.source_dir)
     wanted = {name: (kind, size) for kind, size, name, machines in rows if here(machines, args.machine)}
     words = words_of(os.path.join(args.source_dir, "include"))
@@ -135,6 +165,8 @@ def main():
             bad.append("%s is a %s of %d bytes, but listed as a %s of %d"
                        % (name, *symbols[name], *wanted[name]))
     checks.wrong("list", "\n".join(bad))
+    if library == "libholdfast":
+        checks.wrong("earlier releases", "\n".join(broken(args.source_dir, rows, number)))
     bad = []
     for name, (kind, size) in symbols.items():
         if not name.startswith("hf_"):
