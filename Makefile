@@ -4,7 +4,7 @@
 .NOTPARALLEL:
 .PHONY: help build lab lab-quick measured report simulation machines many-core instructions readme check test test-all cross runtimes soak format format-check \
 	clean install uninstall venv conan bare kernel kernel-tree docs packages single \
-	hf-run programs
+	hf-run programs dist release-check
 
 PREFIX ?= /usr/local
 # Updates the loader's cache after the shared library has been installed or removed.
@@ -155,6 +155,14 @@ docs: ## make the site, build/docs/html, and the manual, build/docs/man, from th
 
 single: ## write the whole library as two files, build/single/holdfast.h and holdfast.c
 	@$(PYTHON3) -B single/generate.py
+
+dist: ## the release in build/dist: archive, bill of materials, checksums, recipes; URL=https://...: where it will be
+	@scripts/bootstrap.sh docs $@
+	@$(PYTHON3) -B scripts/release.py dist $(if $(URL),--url $(URL))
+
+release-check: conan ## everything that can be checked before a release is published; CONTRIBUTING.md has the steps
+	@scripts/bootstrap.sh docs $@
+	@$(PYTHON3) -B scripts/release.py check $(if $(URL),--url $(URL))
 
 format: ## format all C and C++ with clang-format
 	@scripts/bootstrap.sh format

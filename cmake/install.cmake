@@ -57,8 +57,12 @@ endforeach()
 
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
-# The manual pages of section 3, if `make docs` has made them.
-set(HOLDFAST_DOCS_DIR ${PROJECT_SOURCE_DIR}/build/docs CACHE PATH "The folder in which `make docs` wrote the manual")
+# The manual pages of section 3, if the release's archive has them, or `make docs` has made them.
+set(docs build/docs)
+if(EXISTS ${PROJECT_SOURCE_DIR}/docs/man/man3 AND NOT EXISTS ${PROJECT_SOURCE_DIR}/build/docs/man/man3)
+	set(docs docs)
+endif()
+set(HOLDFAST_DOCS_DIR ${PROJECT_SOURCE_DIR}/${docs} CACHE PATH "The folder in which `make docs` wrote the manual")
 install(DIRECTORY ${HOLDFAST_DOCS_DIR}/man/man3 DESTINATION ${CMAKE_INSTALL_MANDIR} OPTIONAL)
 # Writes a list of the installed files for each prefix, which cmake/uninstall.cmake reads. A subproject has no list: its
 # files are removed by the project that installs them.

@@ -81,9 +81,9 @@ def files_of(source):
     if listed.returncode == 0 and listed.stdout:
         names = os.fsdecode(listed.stdout).split("\0")[:-1]
     else:
-        names = [os.path.relpath(os.path.join(where, name), source)
-                 for where, _, files in os.walk(source) for name in files]
-        names = [name for name in names if not name.startswith(("build/", "debian/", ".git/"))]
+        names = [os.path.relpath(os.path.join(where, name), source) for where, folders, files in os.walk(source)
+                 for name in files + [folder for folder in folders if os.path.islink(os.path.join(where, folder))]]
+        names = [name for name in names if not name.startswith(("build/", "debian/", ".git/")) and "__pycache__" not in name]
     return sorted(name for name in names if os.path.lexists(os.path.join(source, name)))
 
 

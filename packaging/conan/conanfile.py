@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Conan 2 recipe. It copies the tree that it is in: `conan create packaging/conan -o "holdfast/*:shared=True"`."""
+"""Conan 2 recipe: `conan create packaging/conan -o "holdfast/*:shared=True"`. It copies the tree that it is in; the one that
+`make dist` writes has a conandata.yml, by which it downloads the release's archive."""
 import os
 import re
 
 from conan import ConanFile
 from conan.errors import ConanInvalidConfiguration
 from conan.tools.cmake import CMake, CMakeToolchain, cmake_layout
-from conan.tools.files import copy, load, rm, rmdir
+from conan.tools.files import copy, get, load, rm, rmdir
 
 required_conan_version = ">=2.0"
 
@@ -22,12 +23,21 @@ class HoldfastConan(ConanFile):
     default_options = {"shared": False}
 
     def set_version(self):
-        """Reads the version from version.h, the only place that has it."""
+        """Reads the version from version.h, the only place that has it, or beside conandata.yml from that."""
+        if self.conan_data:
+            self.version = next(iter(self.conan_data["sources"]))
+            return
         header = load(self, os.path.join(self.recipe_folder, "..", "..", "include", "holdfast", "version.h"))
         self.version = ".".join(re.findall(r"^#define HF_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header,
                                            re.MULTILINE))
 
+    def source(self):
+        if self.conan_data:
+            get(self, **self.conan_data["sources"][self.version], strip_root=True)
+
     def export_sources(self):
+        if self.conan_data:
+            return
         root = os.path.join(self.recipe_folder, "..", "..")
         for pattern in ("CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "share/*", "src/*"):
             copy(self, pattern, root, self.export_sources_folder)
