@@ -16,6 +16,10 @@
 #define KERNEL_BATTERY 1
 #endif
 
+#ifndef KERNEL_ONLY_QUEUE
+#define KERNEL_ONLY_QUEUE 0
+#endif
+
 static unsigned int cases, failed;
 
 void battery_env_line(const char *line)
@@ -58,8 +62,13 @@ static int __init test_init(void)
 	hf_report_set_handler(NULL, NULL);
 #endif
 	pr_info("KTAP version 1\n");
+#if !KERNEL_ONLY_QUEUE
 	contexts_test();
 	handoff_test();
+#endif
+#if KERNEL_BATTERY || KERNEL_ONLY_QUEUE
+	queue_test();
+#endif
 #if KERNEL_BATTERY
 	differential_test();
 	user_memory_test();

@@ -23,13 +23,14 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.dirname(HERE))
 
+import queue_mutants  # noqa: E402
 import runner  # noqa: E402
 from debian import KERNELS, Unavailable, apt, initramfs, system, unpack  # noqa: E402
 from runner import CANT_RUN, say  # noqa: E402
 
 COMPILERS = ("gcc-14", "gcc-13", "gcc-12")  # compilers that can build modules, newest first
 BUILD = None  # the kernel's build folder, set by guests()
-LIMIT = 240  # seconds for one guest, which takes fifteen on an idle machine
+LIMIT = 480  # seconds for one guest, which takes fifteen on an idle machine
 # How often a guest is started. In QEMU 7 Linux 6.12 sometimes crashes while it boots, with processor flags that nothing
 # set; this has not been observed in QEMU 10.
 BOOTS = 6
@@ -91,6 +92,9 @@ GUESTS = {
     "amd64-mutant-no-site": ("amd64", [], 2, NO_SITE["amd64"], r"unexpected: BUG: unable to handle"),
     "arm64-mutant-no-site": ("arm64", [], 2, NO_SITE["arm64"],
                              r"unexpected: Unable to handle kernel (access to user memory|paging)"),
+    # One module, which is started once for each of queue_mutants.MUTANTS.
+    "amd64-queue-mutants": ("amd64", ["-DKERNEL_BATTERY=0", "-DKERNEL_ONLY_QUEUE=1", "-DKERNEL_MUTANTS"], 1,
+                            queue_mutants.CHANGES, None),
 }
 
 
@@ -175,6 +179,22 @@ def compiler(version, processor):
     return None, PROCESSORS[processor].cross + named
 
 
+def all_queue_mutants(folder):
+    """Copies the headers and seam.c with all mutants of the queue. Returns the headers' folder."""
+    include = runner.mutation.copy(os.path.join(ROOT, "include"), os.path.join(folder, "headers"), "holdfast")
+    shutil.copytree(os.path.join(ROOT, "lab", "variants"), os.path.join(include, "variants"))
+    files = {queue_mutants.QUEUED: os.path.join(include, "holdfast", queue_mutants.QUEUED),
+             queue_mutants.SEAM: os.path.join(folder, queue_mutants.SEAM)}
+    shutil.copy(os.path.join(HERE, queue_mutants.SEAM), folder)
+    for file, before, after in queue_mutants.CHANGES:
+        runner.mutation.edit(files[file], runner.mutation.swap(before, after))
+    for path in files.values():
+        runner.mutation.edit(path, lambda text: queue_mutants.DECLARATION + text)
+    runner.mutation.edit(files[queue_mutants.SEAM],
+                         runner.mutation.swap("../../src/env/env.h", os.path.join(ROOT, "src", "env", "env.h")))
+    return include
+
+
 def build(name, version):
     """Builds a guest's module. Returns its path."""
     processor, flags, _, mutation, _ = GUESTS[name]
@@ -182,7 +202,7 @@ def build(name, version):
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     include = os.path.join(ROOT, "include")
-    if mutation:
+    if mutation and mutation is not queue_mutants.CHANGES:
         include = runner.mutate(os.path.join(folder, "headers"), mutation)
     for source in glob.glob(os.path.join(HERE, "*.c")):
         wrap(folder, os.path.basename(source), source)
@@ -192,6 +212,8 @@ def build(name, version):
         if os.path.basename(source) != "main.c":
             wrap(folder, "battery_" + os.path.basename(source), source)
     shutil.copy(os.path.join(HERE, "Kbuild"), folder)
+    if mutation is queue_mutants.CHANGES:
+        include = all_queue_mutants(folder)
     cpu = PROCESSORS[processor]
     command = ["-C", headers_of(version, processor[:5]), "M=" + folder,
                "ARCH=" + cpu.kernel, "HF_ROOT=" + ROOT, "HF_INCLUDE=" + include,
@@ -212,7 +234,7 @@ def build(name, version):
 INIT = b"""#!/bin/busybox sh
 /bin/busybox mount -t proc proc /proc
 /bin/busybox dmesg -n 7
-/bin/busybox insmod /holdfast_test.ko || echo "Bail out! insmod failed"
+/bin/busybox insmod /holdfast_test.ko $PARAMETERS || echo "Bail out! insmod failed"
 /bin/busybox rmmod holdfast_test || echo "Bail out! rmmod failed"
 /bin/busybox poweroff -f
 """
@@ -236,26 +258,31 @@ def unexpected(lines):
     return faults + ["missing warning: " + words for words in announced]
 
 
-def run(name, version):
-    """Builds and boots a guest. Returns (verdict, the console's lines)."""
-    processor, _, documents, _, _ = GUESTS[name]
+def emulator(name, version, module):
+    """Writes the guest's initramfs. Returns the command that starts it."""
+    processor = GUESTS[name][0]
     cpu = PROCESSORS[processor]
-    try:
-        module = build(name, version)
-    except RuntimeError as fault:
-        verdict = runner.judge([], documents)
-        verdict.faults = [str(fault)]
-        return verdict, []
     archive = os.path.join(BUILD, name, "initramfs.gz")
     initramfs(archive, os.path.join(BUILD, "root", processor[:5]), {"holdfast_test.ko": module, "init": INIT})
     image = os.path.join(BUILD, "root", processor[:5], "boot",
                          "%s-%s-cloud-%s" % (cpu.image, version, processor[:5]))
-    command = [cpu.qemu, *cpu.machine, "-accel", "tcg,thread=single", "-smp", "4", "-m", "512",
+    return [cpu.qemu, *cpu.machine, "-accel", "tcg,thread=single", "-smp", "4", "-m", "512",
                "-display", "none", "-serial", "stdio", "-monitor", "none", "-nodefaults",
                "-no-reboot", "-kernel", image, "-initrd", archive, "-append",
                "console=%s panic=-1 panic_on_oops=1 quiet loglevel=4 printk.time=0%s"
                # x86-64 panics if the timer ticks too late, as it may in an emulator on a busy host.
                % (cpu.console, "" if cpu.cross else " no_timer_check")]
+
+
+def run(name, version):
+    """Builds and boots a guest. Returns (verdict, the console's lines)."""
+    documents = GUESTS[name][2]
+    try:
+        command = emulator(name, version, build(name, version))
+    except RuntimeError as fault:
+        verdict = runner.judge([], documents)
+        verdict.faults = [str(fault)]
+        return verdict, []
     for _ in range(BOOTS):
         lines, faults = runner.emulate(command, os.path.join(BUILD, name, "console.log"), LIMIT)
         if BEGUN in "\n".join(lines) or not re.search("Oops|Kernel panic", "\n".join(lines)):
@@ -267,6 +294,31 @@ def run(name, version):
         faults.append("the module was not unloaded")
     verdict.faults += faults + unexpected(lines)
     return verdict, lines
+
+
+def run_queue_mutants(name, version, total):
+    """Builds all mutants of the queue as one module, and starts it once for each, and once without."""
+    try:
+        command = emulator(name, version, build(name, version))
+    except (RuntimeError, runner.mutation.Stale) as fault:
+        total.fault(name, str(fault))
+        return
+
+    def one(mutant):
+        number, expected = queue_mutants.MUTANTS.get(mutant, (0, None))
+        ends = re.compile(expected or "# holdfast: unloaded")
+        for _ in range(BOOTS):
+            lines, faults = runner.emulate([*command[:-1], "%s PARAMETERS=holdfast_mutant=%d" % (command[-1], number)],
+                                           os.path.join(BUILD, name, "console-%d.log" % number), LIMIT,
+                                           lambda lines: ends.search(lines[-1]))
+            if BEGUN in "\n".join(lines):
+                break
+        verdict = runner.judge(lines, GUESTS[name][2])
+        verdict.faults = lines if expected else verdict.faults + faults + unexpected(lines)
+        return verdict
+
+    for mutant, verdict in runner.each(one, ["none", *queue_mutants.MUTANTS]):
+        total.add("%s, %s" % (name, mutant), verdict, queue_mutants.MUTANTS.get(mutant, (0, None))[1])
 
 
 def guests(kernel, names, total):
@@ -289,12 +341,16 @@ def guests(kernel, names, total):
     names = [name for name in names if name[:5] in compilers]
     say("Debian's Linux %s; the module is built by %s" % (
         version, ", ".join(name for name, _ in compilers.values()) or "none"))
+    together = [name for name in names if GUESTS[name][3] is queue_mutants.CHANGES]
+    names = [name for name in names if name not in together]
     for name, (verdict, lines) in runner.each(lambda name: run(name, version), names):
         expected = GUESTS[name][4]
         total.add(name if kernel == "6.1" else "Linux %s, %s" % (kernel, name), verdict, expected)
         for line in [] if expected else lines:
             if re.match("# (the kernel's clear_user|  the last of)", line):
                 say("    " + line[2:])
+    for name in together:
+        run_queue_mutants(name, version, total)
 
 
 def main(names):

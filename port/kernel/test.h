@@ -14,6 +14,7 @@ void test_case(bool ok, const char *name, const char *format, ...) __printf(3, 4
 /* Each function prints its cases; test_case() numbers them. */
 void contexts_test(void);
 void handoff_test(void);
+void queue_test(void);
 void differential_test(void);
 void user_memory_test(void);
 void reports_test(void);
