@@ -4,7 +4,7 @@
 
     suites.py --hf-run PROGRAM
 
-  cpython    the tests of the interpreter's threads, locks and queues: they are in Debian's libpython3-testsuite, or
+  cpython    the tests of the interpreter's threads, locks and queues: they are in Debian's libpython3.N-testsuite, or
              come with an interpreter from elsewhere
 
 Redis's and memcached's tests are not in Debian's packages.
@@ -67,7 +67,7 @@ def main():
     checks = Checks()
     python = find_python()
     if not python:
-        checks.skip("cpython", "no interpreter with its tests: Debian's package is libpython3-testsuite")
+        checks.skip("cpython", "no interpreter with its tests: Debian's package is libpython3.N-testsuite")
     else:
         with_glibc = failures(python)
         checks.attempt("cpython", cpython, options.hf_run, python, with_glibc, [])
