@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Functions for port/kernel and port/kernel-tree: download packages of Debian, write an initramfs."""
+"""Functions for port/kernel, port/kernel-tree and tools/hf-run/tests/glibc.py: download packages of Debian, write an initramfs."""
 import glob
 import gzip
 import os
@@ -35,15 +35,16 @@ def another_release(name, state):
     return 'Dir::Etc::sourcelist "%s/sources.list";\nDir::Etc::sourceparts "-";\n' % state
 
 
-def apt(build, *command, cwd=None, release):
-    """Runs an apt command for both processors, with package lists below `build`: the system's lists stay unchanged."""
+def apt(build, *command, cwd=None, release, cpus=("amd64", "arm64")):
+    """Runs an apt command for these processors, with package lists below `build`: the system's lists stay unchanged."""
     state = os.path.join(build, "apt")
     for folder in ("lists/partial", "cache/archives/partial"):
         os.makedirs(os.path.join(state, folder), exist_ok=True)
     config = os.path.join(state, "apt.conf")
     with open(config, "w", encoding="utf-8") as text:
-        text.write('APT::Architectures { "amd64"; "arm64"; };\nAPT::Sandbox::User "root";\n'
-                   'Dir::State::lists "%s/lists";\nDir::Cache "%s/cache";\n' % (state, state))
+        text.write('APT::Architectures { %s };\nAPT::Sandbox::User "root";\n'
+                   'Dir::State::lists "%s/lists";\nDir::Cache "%s/cache";\n'
+                   % ("".join('"%s"; ' % cpu for cpu in cpus), state, state))
         if release != system():
             text.write(another_release(release, state))
     done = subprocess.run(command, cwd=cwd, env={**os.environ, "APT_CONFIG": config, "LC_ALL": "C"},
@@ -54,13 +55,13 @@ def apt(build, *command, cwd=None, release):
     return done.stdout
 
 
-def unpack(build, folder, packages, release, excluded=()):
+def unpack(build, folder, packages, release, excluded=(), **more):
     """Downloads packages, and unpacks each into folder/amd64 or folder/arm64."""
     debs = os.path.join(folder, "debs")
     for old in (debs, os.path.join(folder, "amd64"), os.path.join(folder, "arm64")):
         shutil.rmtree(old, ignore_errors=True)
     os.makedirs(debs)
-    apt(build, "apt-get", "-q", "download", *packages, cwd=debs, release=release)
+    apt(build, "apt-get", "-q", "download", *packages, cwd=debs, release=release, **more)
     for deb in glob.glob(os.path.join(debs, "*.deb")):
         to = os.path.join(folder, "arm64" if deb.endswith("_arm64.deb") else "amd64")
         os.makedirs(to, exist_ok=True)
