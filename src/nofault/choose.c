@@ -20,7 +20,7 @@
 
 #define NEVER HF_ATOMIC_INIT(UINT64_MAX)
 
-struct hf_detail_limits hf_detail_clear_limits = { NEVER, NEVER, NEVER };
+HF_USED_BY_ASSEMBLY struct hf_detail_limits hf_detail_clear_limits = { NEVER, NEVER, NEVER };
 struct hf_detail_limits hf_detail_copy_limits = { NEVER, NEVER, NEVER };
 
 /* Other threads may briefly see a mix of old and new limits: every mix gives right results. */

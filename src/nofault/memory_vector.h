@@ -19,6 +19,7 @@
 #define RANGE_SOURCE(offset) , value
 #include "vector_range.h"
 
+#if !VECTOR_SMALL_BY_HAND
 /* Up to 15 bytes, by stores of up to 8, which may cross pages: see x86_64.c. */
 VECTOR_TARGET HF_NO_SANITIZE static inline __attribute__((always_inline)) size_t
 VECTOR__OF(fill_few_)(char *p, uint8_t byte, size_t len)
@@ -55,6 +56,7 @@ VECTOR_TARGET HF_DETAIL_ENTRY size_t VECTOR__OF(hf_detail_fill_)(void *dst, uint
 		return VECTOR__OF(fill_any_)((char *)dst, byte * HF_DETAIL_ONES, len);
 	return VECTOR__OF(hf_detail_fill_more_)((char *)dst, byte * HF_DETAIL_ONES, len);
 }
+#endif
 
 #ifndef VECTOR_WITHOUT_MOVE
 

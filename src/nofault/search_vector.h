@@ -13,6 +13,9 @@
  *                                              not 0 if such a byte is in the 2 W at p or at r
  *   VECTOR_DIFFER_FOUR_OR(bits, p, q, r, s, label)
  *                                              not 0 if the 2 W at p and q, or r and s, differ
+ * With AVX2 also, with fewer instructions, for a length:
+ *   VECTOR_ZEROS_FOUR_OR(hits, p, r, all, label)
+ *                                              the same as VECTOR_HITS_FOUR_OR for the byte 0
  * Where loads can be masked, a form of the first two that accesses only the bytes whose bit in
  * `mask` is set:
  *   VECTOR_HITS_MASKED_OR, VECTOR_DIFFER_MASKED_OR
@@ -161,7 +164,15 @@ VECTOR__OF(hf_detail_find_)(const void *start, uint8_t byte, size_t len)
 		goto one_by_one;
 	if (len > 8 * W) {
 		at += 4 * W - ((uintptr_t)at & (W - 1));
-		for (size_t n = ((size_t)(end - at) - 1) / (4 * W); n; n--, at += 4 * W) {
+		size_t n = ((size_t)(end - at) - 1) / (4 * W);
+#ifdef VECTOR_ZEROS_FOUR_OR
+		for (; n && !byte; n--, at += 4 * W) {
+			VECTOR_ZEROS_FOUR_OR(hits, at, at + 2 * W, all, fault);
+			if (HF_UNLIKELY(hits))
+				goto one_by_one;
+		}
+#endif
+		for (; n; n--, at += 4 * W) {
 			VECTOR_HITS_FOUR_OR(hits, at, at + 2 * W, all, fault);
 			if (HF_UNLIKELY(hits))
 				goto one_by_one;
@@ -225,8 +236,12 @@ VECTOR__OF(hf_detail_compare_)(const void *left, const void *right, size_t len)
 			COMPARE_TWO(hf_detail_w4, "movl %1, %k0", "xorl", "k");
 		if (len >= 2)
 			COMPARE_TWO(hf_detail_w2, "movzwl %1, %k0", "xorw", "w");
-		if (len)
-			return VECTOR__OF(compare_at_)(p, q, len, 0);
+		if (len) {
+			WORD_DIFFER_OR(differ, "movzbl %1, %k0", "xorb", "b", hf_detail_w1, p, q,
+				       fault);
+			if (HF_UNLIKELY(differ))
+				return VECTOR__OF(compare_at_)(p, q, len, 0);
+		}
 		return ALL_EQUAL;
 	}
 	if (len <= 2 * W) {

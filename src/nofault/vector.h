@@ -10,9 +10,9 @@
  *   VECTOR_STREAM_OR(p, value, label), VECTOR_STREAM_END()  an aligned store that bypasses the
  *                   caches, and the fence that orders it before later accesses; or neither
  *   VECTOR_REPEAT   1 = one repeated instruction for the sizes of hf_detail_..._limits
- *   VECTOR_SMALL_BY_HAND    1 = hf_detail_clear_<VECTOR_NAME> and hf_detail_copy_... are written
- *                   elsewhere, and call hf_detail_clear_more_... (above 4 W bytes) and
- *                   hf_detail_clear_to_... (up to 4 W)
+ *   VECTOR_SMALL_BY_HAND    1 = hf_detail_clear_<VECTOR_NAME>, hf_detail_copy_... and
+ *                   hf_detail_fill_... are written elsewhere, and call hf_detail_clear_more_...
+ *                   (above 4 W bytes) and hf_detail_clear_to_... (up to 4 W)
  *
  * How a range is covered; the accesses at its ends may overlap
  *

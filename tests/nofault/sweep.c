@@ -337,11 +337,23 @@ static void set_one(const struct operation *v, unsigned char *start, size_t size
 	refill(f, start, size);
 }
 
+/* A length beyond the end of the address space, where no size takes another method. */
+static void set_beyond(const struct operation *v)
+{
+	uint64_t other_from = hf_atomic64_load_relaxed(&hf_detail_clear_limits.other_from);
+
+	hf_atomic64_store_relaxed(&hf_detail_clear_limits.other_from, UINT64_MAX);
+	set_one(v, v->bad.edge - 1077, SIZE_MAX - 4 * page);
+	hf_atomic64_store_relaxed(&hf_detail_clear_limits.other_from, other_from);
+}
+
 static void set_range(const struct operation *v, unsigned char *start, size_t size)
 {
 	set_one(v, start, size);
 	if (size > MOST) /* across the bad page */
 		set_one(v, start, size + page + 100);
+	if (!size && start == v->bad.edge)
+		set_beyond(v);
 }
 
 /* ---- copy ----------------------------------------------------------------------------------- */

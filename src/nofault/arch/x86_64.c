@@ -152,18 +152,20 @@ fault:
 /* ---- hand: small sizes in assembly ------------------------------------------------------- */
 
 /*
- * The same as clear_small_ and copy_small_, but each size has its own return instruction. Compilers
- * merge the returns, and the jump to the merged one would cost a third of the total time.
+ * The same as clear_small_, fill_small_ and copy_small_, but each size has its own return
+ * instruction. Compilers merge the returns, and the jump to the merged one would cost a third of the
+ * total time.
  *
- *                 clear     copy      registers                        then
- *   hand_avx2     ..512     ..512     ymm0 on, VZEROUPPER at the end   vectors of 32 bytes
- *   hand_avx512   ..256     ..512     ymm20 on, zmm20 on from 129      vectors of 64 bytes
- *   hand_mixed              ..512     ymm0 on, zmm20 on from 385       vectors of 64 bytes
+ *                      clear, fill  copy    registers                        then
+ *   hand_avx2, avx2    all          ..512   ymm0 on, VZEROUPPER at the end   vectors of 32 bytes
+ *   hand_avx512, avx512  ..256      ..512   ymm20 on, zmm20 on from 129      vectors of 64 bytes
+ *   hand_mixed                      ..512   ymm0 on, zmm20 on from 385       vectors of 64 bytes
  *
  *   The upper registers of AVX-512 need no VZEROUPPER.
  *
- * Registers   clear: rdi = p, rsi = len; copy: rdi = to, rsi = from, rdx = len; the code after a
- *             fault needs them, so they never change; rax = the bytes left
+ * Registers   clear: rdi = p, rsi = len; fill: rdi = p, rsi = eight times the byte, rdx = len; copy:
+ *             rdi = to, rsi = from, rdx = len; the code after a fault needs them, so they never
+ *             change; rax = the bytes left
  *
  * Up to 15 bytes: stores of up to 8, which may cross pages (see the top of this file).
  */
@@ -176,6 +178,18 @@ HF_USED_BY_ASSEMBLY size_t hf_detail_clear_few_fault(char *p, size_t len, size_t
 	size_t here = hf_detail_to_page_end(p);
 
 	return here >= len ? len - done : len - here + hf_arch_rep_stosb(p, here);
+}
+
+/* The same of a fill. */
+size_t hf_detail_fill_few_fault(char *p, uint64_t value, size_t len, size_t done)
+	__attribute__((visibility("hidden")));
+HF_USED_BY_ASSEMBLY size_t hf_detail_fill_few_fault(char *p, uint64_t value, size_t len,
+						    size_t done)
+{
+	size_t here = hf_detail_to_page_end(p);
+
+	return here >= len ? len - done
+			   : len - here + hf_arch_rep_stosb_of(p, (uint8_t)value, here);
 }
 
 /* A store of up to 8 bytes of a copy faulted, after @done bytes. */
@@ -213,7 +227,7 @@ HF_USED_BY_ASSEMBLY size_t hf_detail_copy_few_fault(char *to, const char *from, 
 #define FROM_65 "10"
 #define FROM_129 "15"
 #define FROM_257 "16"
-#define UP_TO_384 "18"
+#define LOOP "18"
 #define FROM_385 "17"
 #define RETURN "29"
 
@@ -228,8 +242,8 @@ HF_USED_BY_ASSEMBLY size_t hf_detail_copy_few_fault(char *to, const char *from, 
 #define LAST_OF_256(i) "7" #i "f" /* 32 (8 - i) */
 
 /*
- * After a fault of a store. VERB: clear or copy; LEN: the register of its length; LAST: that of the
- * last argument of ..._few_fault; VZ: see below. The labels' numbers are:
+ * After a fault of a store. VERB: clear, fill or copy; LEN: the register of its length; LAST: that
+ * of the last argument of ..._few_fault; VZ: see below. The labels' numbers are:
  *
  *   8i, 88     32 i or 16 bytes are done
  *   6i         64 i bytes are done; from i = 4 on, 64 (8 - i) are left of those after the first 256
@@ -264,9 +278,9 @@ HF_USED_BY_ASSEMBLY size_t hf_detail_copy_few_fault(char *to, const char *from, 
 	"	ret\n" \
 	"	.p2align 4\n"
 
-/* Goes to NEAR if fewer than LIMIT bytes are left in the page: E1. */
-#define UNLESS_IN_PAGE(LIMIT, NEAR) \
-	"	mov	%edi, %eax\n" \
+/* Goes to NEAR if from the address on fewer than LIMIT bytes are left in the page: E1. */
+#define UNLESS_IN_PAGE(LIMIT, ADDRESS, NEAR) \
+	"	mov	%" ADDRESS ", %eax\n" \
 	"	and	$4095, %eax\n" \
 	"	cmp	$4096 - " LIMIT ", %eax\n" \
 	"	ja	hf_detail_" NEAR "\n"
@@ -275,75 +289,92 @@ HF_USED_BY_ASSEMBLY size_t hf_detail_copy_few_fault(char *to, const char *from, 
 #define UP_TO(LIMIT, LEN, ABOVE, NEAR) \
 	"	cmp	$" LIMIT ", %" LEN "\n" \
 	"	ja	" ABOVE "\n" \
-	UNLESS_IN_PAGE(LIMIT, NEAR)
+	UNLESS_IN_PAGE(LIMIT, "edi", NEAR)
 
 /*
- * NAME: of the implementation. R, MOV, ZERO, VZ: its registers' first digit, its move, how it
- * makes zero, and what it does at the end. ABOVE: where clear goes above 128 bytes; TO: whose
- * hf_detail_copy_to_ copies across pages; MORE: code for sizes above 128.
+ * What differs between clear and fill: the registers of the length, of the last argument of
+ * ..._few_fault, and of the value of the small stores.
  */
-#define CLEAR_BY_HAND(NAME, R, MOV, ZERO, VZ, ABOVE, MORE) \
-HF_ARCH_NAKED_FUNCTION(hf_detail_clear_ ## NAME, \
-	ZERO \
-	"	cmp	$32, %rsi\n" \
+#define LEN_clear "rsi"
+#define LEN32_clear "esi"
+#define LAST_clear "edx"
+#define LEN_fill "rdx"
+#define LEN32_fill "edx"
+#define LAST_fill "ecx"
+
+/*
+ * Clear or fill. VERB and NAME: of the implementation. R, MOV, START, VZ: its registers' first digit,
+ * its move, how it makes the vector, and what it does at the end. V64, V32, V8: the register of the
+ * value of small stores. ABOVE: code for sizes above 128.
+ */
+#define SET_BY_HAND(VERB, NAME, V64, V32, V8, R, MOV, START, VZ, ABOVE) \
+HF_ARCH_NAKED_FUNCTION(hf_detail_ ## VERB ## _ ## NAME, \
+	START \
+	"	cmp	$32, %" LEN_ ## VERB "\n" \
 	"	jb	" BELOW_32 "f\n" \
-	UP_TO("128", "rsi", ABOVE, "clear_to_" #NAME) \
+	UP_TO("128", LEN_ ## VERB, FROM_129 "f", #VERB "_to_" #NAME) \
 	/* 32..128 */ \
 	TRY(MOV "	%ymm" R "0, (%rdi)", AFTER_32(0)) \
-	"	cmp	$64, %rsi\n" \
+	"	cmp	$64, %" LEN_ ## VERB "\n" \
 	"	ja	" FROM_65 "f\n" \
-	TRY(MOV "	%ymm" R "0, -32(%rdi, %rsi)", AFTER_32(1)) \
+	TRY(MOV "	%ymm" R "0, -32(%rdi, %" LEN_ ## VERB ")", AFTER_32(1)) \
 	DONE(VZ) \
 	/* 65..128 */ \
 	FROM_65 ":\n" \
 	TRY(MOV "	%ymm" R "0, 32(%rdi)", AFTER_32(1)) \
-	TRY(MOV "	%ymm" R "0, -64(%rdi, %rsi)", AFTER_32(2)) \
-	TRY(MOV "	%ymm" R "0, -32(%rdi, %rsi)", LAST_32_OF_128) \
+	TRY(MOV "	%ymm" R "0, -64(%rdi, %" LEN_ ## VERB ")", AFTER_32(2)) \
+	TRY(MOV "	%ymm" R "0, -32(%rdi, %" LEN_ ## VERB ")", LAST_32_OF_128) \
 	DONE(VZ) \
-	BELOW_32 ":	cmp	$16, %esi\n" \
+	BELOW_32 ":	cmp	$16, %" LEN32_ ## VERB "\n" \
 	"	jae	" FROM_16 "f\n" \
 	"	xor	%eax, %eax\n" \
-	"	cmp	$8, %esi\n" \
+	"	cmp	$8, %" LEN32_ ## VERB "\n" \
 	"	jae	" FROM_8 "f\n" \
-	"	cmp	$4, %esi\n" \
+	"	cmp	$4, %" LEN32_ ## VERB "\n" \
 	"	jae	" FROM_4 "f\n" \
 	/* 1..3: the first, the middle and the last, which may coincide; this needs no branch */ \
-	"	mov	%esi, %ecx\n" \
+	"	mov	%" LEN32_ ## VERB ", %ecx\n" \
 	"	shr	%ecx\n" \
-	"	test	%esi, %esi\n" \
+	"	test	%" LEN32_ ## VERB ", %" LEN32_ ## VERB "\n" \
 	"	jz	" RETURN "f\n" \
-	TRY("movb	%al, (%rdi)", AFTER_32(0)) \
-	TRY("movb	%al, (%rdi, %rcx)", "71f") \
-	TRY("movb	%al, -1(%rdi, %rsi)", "72f") \
+	TRY("movb	%" V8 ", (%rdi)", AFTER_32(0)) \
+	TRY("movb	%" V8 ", (%rdi, %rcx)", "71f") \
+	TRY("movb	%" V8 ", -1(%rdi, %" LEN_ ## VERB ")", "72f") \
 	RETURN ":	ret\n" \
 	"	.p2align 4\n" \
 	/* 4..7 */ \
 	FROM_4 ":\n" \
-	TRY("movl	%eax, (%rdi)", AFTER_FEW(0)) \
-	TRY("movl	%eax, -4(%rdi, %rsi)", AFTER_FEW(4)) \
+	TRY("movl	%" V32 ", (%rdi)", AFTER_FEW(0)) \
+	TRY("movl	%" V32 ", -4(%rdi, %" LEN_ ## VERB ")", AFTER_FEW(4)) \
 	"	ret\n" \
 	"	.p2align 4\n" \
 	/* 8..15 */ \
 	FROM_8 ":\n" \
-	TRY("movq	%rax, (%rdi)", AFTER_FEW(0)) \
-	TRY("movq	%rax, -8(%rdi, %rsi)", AFTER_FEW(8)) \
+	TRY("movq	%" V64 ", (%rdi)", AFTER_FEW(0)) \
+	TRY("movq	%" V64 ", -8(%rdi, %" LEN_ ## VERB ")", AFTER_FEW(8)) \
 	"	ret\n" \
 	"	.p2align 4\n" \
 	/* 16..31 */ \
 	FROM_16 ":\n" \
-	UNLESS_IN_PAGE("32", "clear_to_" #NAME) \
+	UNLESS_IN_PAGE("32", "edi", #VERB "_to_" #NAME) \
 	TRY(MOV "	%xmm" R "0, (%rdi)", AFTER_32(0)) \
-	TRY(MOV "	%xmm" R "0, -16(%rdi, %rsi)", AFTER_16) \
+	TRY(MOV "	%xmm" R "0, -16(%rdi, %" LEN_ ## VERB ")", AFTER_16) \
 	DONE() \
-	MORE \
-	"71:	lea	-1(%rsi), %eax\n" /* after a fault: 1 byte is done */ \
+	"	.p2align 4\n" \
+	FROM_129 ":\n" \
+	ABOVE \
+	"71:	lea	-1(%" LEN_ ## VERB "), %eax\n" /* after a fault: 1 byte is done */ \
 	"	jmp	89f\n" \
 	"72:	xor	%eax, %eax\n" /* of 3: the last is left; of fewer it was done before */ \
-	"	cmp	$3, %esi\n" \
+	"	cmp	$3, %" LEN32_ ## VERB "\n" \
 	"	sete	%al\n" \
 	"	jmp	89f\n" \
-	STORE_FAULTS("clear", "rsi", "edx", VZ))
+	STORE_FAULTS(#VERB, LEN_ ## VERB, LAST_ ## VERB, VZ))
 
+/*
+ * NAME: of the implementation. TO: whose hf_detail_copy_to_ copies across pages; MORE: code for
+ * sizes above 128.
+ */
 #define COPY_BY_HAND(NAME, R, MOV, VZ, TO, MORE) \
 HF_ARCH_NAKED_FUNCTION(hf_detail_copy_ ## NAME, \
 	"	cmp	$32, %rdx\n" \
@@ -408,7 +439,7 @@ HF_ARCH_NAKED_FUNCTION(hf_detail_copy_ ## NAME, \
 	"	.p2align 4\n" \
 	/* 16..31 */ \
 	FROM_16 ":\n" \
-	UNLESS_IN_PAGE("32", "copy_to_" TO) \
+	UNLESS_IN_PAGE("32", "edi", "copy_to_" TO) \
 	TRY(MOV "	(%rsi), %xmm" R "0", LOAD_FAULT) \
 	TRY(MOV "	-16(%rsi, %rdx), %xmm" R "1", LOAD_FAULT) \
 	TRY(MOV "	%xmm" R "0, (%rdi)", AFTER_32(0)) \
@@ -429,41 +460,81 @@ HF_ARCH_NAKED_FUNCTION(hf_detail_copy_ ## NAME, \
 	EACH(numbers, TRY("vmovdqu	32*\\i-" END "(%rsi, %rdx), %ymm\\i", LOAD_FAULT))
 #define STORE_LAST_32(numbers, END, FAULT) \
 	EACH(numbers, TRY("vmovdqu	%ymm\\i, 32*\\i-" END "(%rdi, %rdx)", FAULT))
-/* The same of a clear: all are ymm0. */
-#define CLEAR_FIRST_32(numbers) \
-	EACH(numbers, TRY("vmovdqu	%ymm0, 32*\\i(%rdi)", "8\\i\\()f"))
-#define CLEAR_LAST_32(numbers, END, FAULT) \
-	EACH(numbers, TRY("vmovdqu	%ymm0, 32*\\i-" END "(%rdi, %rsi)", FAULT))
+/*
+ * Clear or fill, of sizes above 128 by 32. Above 256 two at the start, then aligned ones four at a
+ * time, from r8 on, and four at the end, from rcx on. The repeated instruction, and ranges whose
+ * unaligned stores would cross pages or that end beyond the address space, are left to MORE.
+ */
+#define SET_ABOVE_BY_32(LEN, MORE) \
+	UP_TO("256", LEN, FROM_257 "f", MORE) \
+	EACH("0,1,2,3", TRY("vmovdqu	%ymm0, 32*\\i(%rdi)", "8\\i\\()f")) \
+	EACH("4,5,6,7", TRY("vmovdqu	%ymm0, 32*\\i-256(%rdi, %" LEN ")", "7\\i\\()f")) \
+	DONE("	vzeroupper\n") \
+	FROM_257 ":\n" \
+	"	cmp	hf_detail_clear_limits(%rip), %" LEN "\n" /* other_from */ \
+	"	jae	hf_detail_" MORE "\n" \
+	UNLESS_IN_PAGE("64", "edi", MORE) \
+	"	mov	%" LEN ", %rcx\n" \
+	"	add	%rdi, %rcx\n" \
+	"	jc	hf_detail_" MORE "\n" \
+	"	add	$-128, %rcx\n" \
+	UNLESS_IN_PAGE("128", "ecx", MORE) \
+	EACH("0,1", TRY("vmovdqu	%ymm0, 32*\\i(%rdi)", "8\\i\\()f")) \
+	"	lea	64(%rdi), %r8\n" \
+	"	and	$-64, %r8\n" \
+	"	.p2align 4\n" \
+	LOOP ":\n" \
+	EACH("0,1,2,3", TRY("vmovdqa	%ymm0, 32*\\i(%r8)", "3\\i\\()f")) \
+	"	sub	$-128, %r8\n" \
+	"	cmp	%rcx, %r8\n" \
+	"	jb	" LOOP "b\n" \
+	EACH("0,1,2,3", TRY("vmovdqu	%ymm0, 32*\\i(%rcx)", "5\\i\\()f")) \
+	DONE("	vzeroupper\n") \
+	/* After a fault in the loop: up to r8 + 32 i, but at least 64 bytes, are done. */ \
+	EACH("0,1,2,3", "3\\i:	lea	32*\\i(%r8), %rcx\n" "	jmp	40f\n") \
+	"40:	lea	64(%rdi), %r8\n" \
+	"	jmp	41f\n" \
+	/* At the end: up to rcx + 32 i, but at least r8. */ \
+	EACH("0,1,2,3", "5\\i:	add	$32*\\i, %rcx\n" "	jmp	41f\n") \
+	"41:	cmp	%r8, %rcx\n" \
+	"	cmovb	%r8, %rcx\n" \
+	"	lea	(%rdi, %" LEN "), %rax\n" \
+	"	sub	%rcx, %rax\n" \
+	"	jmp	89f\n"
 
-CLEAR_BY_HAND(hand_avx2, "", "vmovdqu", "	vpxor	%xmm0, %xmm0, %xmm0\n", "	vzeroupper\n", FROM_129 "f",
-	/* 129..256 */
-	"	.p2align 4\n"
-	FROM_129 ":\n"
-	UP_TO("256", "rsi", FROM_257 "f", "clear_more_hand_avx2")
-	CLEAR_FIRST_32("0,1,2,3")
-	CLEAR_LAST_32("4,5,6,7", "256", "7\\i\\()f")
-	DONE("	vzeroupper\n")
-	/* 257..512 */
-	FROM_257 ":\n"
-	UP_TO("512", "rsi", "hf_detail_clear_more_hand_avx2", "clear_more_hand_avx2")
-	CLEAR_FIRST_32("0,1,2,3,4,5,6,7")
-	"	cmp	$384, %rsi\n"
-	"	jbe	" UP_TO_384 "f\n"
-	CLEAR_LAST_32("8,9,10,11", "512", "5\\i\\()f")
-	UP_TO_384 ":\n"
-	CLEAR_LAST_32("12,13,14,15", "512", "5\\i\\()f")
-	DONE("	vzeroupper\n"))
+/* 129..256 by 64 */
+#define SET_ABOVE_BY_64(LEN, NAME) \
+	UP_TO("256", LEN, "hf_detail_" NAME("more"), NAME("to")) \
+	TRY("vmovdqu64	%zmm20, (%rdi)", AFTER_64(0)) \
+	TRY("vmovdqu64	%zmm20, 64(%rdi)", AFTER_64(1)) \
+	TRY("vmovdqu64	%zmm20, -128(%rdi, %" LEN ")", AFTER_64(2)) \
+	TRY("vmovdqu64	%zmm20, -64(%rdi, %" LEN ")", LAST_OF_256(6)) \
+	DONE()
 
-CLEAR_BY_HAND(hand_avx512, "2", "vmovdqu64", "	vpxord	%ymm20, %ymm20, %ymm20\n", , FROM_129 "f",
-	/* 129..256 */
-	"	.p2align 4\n"
-	FROM_129 ":\n"
-	UP_TO("256", "rsi", "hf_detail_clear_more_hand_avx512", "clear_to_hand_avx512")
-	TRY("vmovdqu64	%zmm20, (%rdi)", AFTER_64(0))
-	TRY("vmovdqu64	%zmm20, 64(%rdi)", AFTER_64(1))
-	TRY("vmovdqu64	%zmm20, -128(%rdi, %rsi)", AFTER_64(2))
-	TRY("vmovdqu64	%zmm20, -64(%rdi, %rsi)", LAST_OF_256(6))
-	DONE())
+#define CLEAR_AVX512(part) "clear_" part "_hand_avx512"
+#define FILL_AVX512(part) "fill_" part "_avx512"
+
+/* rsi = eight times the byte */
+#define EIGHT_TIMES \
+	"	movabs	$0x0101010101010101, %rax\n" \
+	"	movzbl	%sil, %esi\n" \
+	"	imul	%rax, %rsi\n"
+
+SET_BY_HAND(clear, hand_avx2, "rax", "eax", "al", "", "vmovdqu",
+	"	vpxor	%xmm0, %xmm0, %xmm0\n",
+	"	vzeroupper\n", SET_ABOVE_BY_32("rsi", "clear_more_hand_avx2"))
+SET_BY_HAND(fill, avx2, "rsi", "esi", "sil", "", "vmovdqu",
+	"	vmovd	%esi, %xmm0\n"
+	EIGHT_TIMES
+	"	vpbroadcastb	%xmm0, %ymm0\n",
+	"	vzeroupper\n", SET_ABOVE_BY_32("rdx", "fill_more_avx2"))
+SET_BY_HAND(clear, hand_avx512, "rax", "eax", "al", "2", "vmovdqu64",
+	"	vpxord	%ymm20, %ymm20, %ymm20\n", ,
+	SET_ABOVE_BY_64("rsi", CLEAR_AVX512))
+SET_BY_HAND(fill, avx512, "rsi", "esi", "sil", "2", "vmovdqu64",
+	EIGHT_TIMES
+	"	vpbroadcastq	%rsi, %zmm20\n", ,
+	SET_ABOVE_BY_64("rdx", FILL_AVX512))
 
 /* 129..256 by 32 */
 #define COPY_256_BY_32(NEAR) \

@@ -62,6 +62,7 @@
 #undef VECTOR_SPLAT_BYTE
 #undef VECTOR_HITS_OR
 #undef VECTOR_HITS_FOUR_OR
+#undef VECTOR_ZEROS_FOUR_OR
 #undef VECTOR_DIFFER_OR
 #undef VECTOR_DIFFER_FOUR_OR
 #undef VECTOR_MASK
@@ -178,6 +179,23 @@
 			  "x"(all) \
 			: "memory" : label); \
 	} while (0)
+/* The least of four bytes is 0 if one of them is. */
+#define VECTOR_ZEROS_FOUR_OR(bits, p, r, all, label) \
+	do { \
+		VECTOR hf_a; \
+ \
+		__asm__ volatile goto( \
+			TRY_OR("vmovdqu %2, %1", label) \
+			TRY_OR("vpminub %3, %1, %1", label) \
+			TRY_OR("vpminub %4, %1, %1", label) \
+			TRY_OR("vpminub %5, %1, %1", label) \
+			"vpcmpeqb %6, %1, %1\n" \
+			"vpmovmskb %1, %0\n" \
+			: "=r"(bits), "=&x"(hf_a) \
+			: VECTOR_AT(p), VECTOR_AT((p) + W), VECTOR_AT(r), VECTOR_AT((r) + W), \
+			  "x"(all) \
+			: "memory" : label); \
+	} while (0)
 #define VECTOR_DIFFER_FOUR_OR(bits, p, q, r, s, label) \
 	do { \
 		VECTOR hf_a, hf_b, hf_c, hf_d; \
@@ -233,6 +251,16 @@
 		"vptestnmb %%ymm19, %%ymm19, %0\n", \
 		label, VECTOR_AT(p), VECTOR_AT((p) + W), VECTOR_AT(r), VECTOR_AT((r) + W), \
 		"v"(all) : FOUR_CLOBBERS)
+/* The least of four bytes is 0 if one of them is. */
+#define VECTOR_ZEROS_FOUR_OR(bits, p, r, all, label) \
+	MASK_OR(bits, "=Yk", \
+		TRY_OR("vmovdqu64 %1, %%ymm16", label) \
+		TRY_OR("vpminub %2, %%ymm16, %%ymm16", label) \
+		TRY_OR("vpminub %3, %%ymm16, %%ymm16", label) \
+		TRY_OR("vpminub %4, %%ymm16, %%ymm16", label) \
+		"vptestnmb %%ymm16, %%ymm16, %0\n", \
+		label, VECTOR_AT(p), VECTOR_AT((p) + W), VECTOR_AT(r), VECTOR_AT((r) + W) \
+		: "memory", "xmm16")
 #define VECTOR_DIFFER_OR(bits, p, q, label) \
 	MASK_OR(bits, "=Yk", \
 		TRY_OR("vmovdqu64 %1, %%ymm16", label) TRY_OR("vpcmpneqb %2, %%ymm16, %0", label), \
