@@ -6,8 +6,8 @@
  *
  *   sweep [STEP [FAMILY NAME]]
  *
- *       STEP            every STEP-th size only (sanitizers and emulators are slow); default 1. Above 100 also
- *                       every seventh place only
+ *       STEP            every STEP-th size only (sanitizers and emulators are slow); default 1. Above 40 also
+ *                       every third place only, which finds the same mutants, above 100 every seventh
  *       FAMILY NAME     only this: clear, copy, fill, move, compare or find, and an implementation
  *                       (lab/variants/nofault/implementations.h) or default; or words or iovec, and
  *                       default. Ends at the 20th wrong case
@@ -43,9 +43,9 @@ static const char *const kind_names[] = { "unmapped", "PROT_NONE", "read-only", 
 enum { FILL = 0x55, GOOD_PAGES = 30 };
 enum { SIZES = 300, MOST = 513, MARGIN = 80 };
 
-static size_t page;       /* bytes of one */
-static bool emulated;     /* HF_SWEEP_EMULATED */
-static size_t places = 1; /* every how many places are tested; more with a STEP above 100 */
+static size_t page;                /* bytes of one */
+static bool emulated;              /* HF_SWEEP_EMULATED */
+static size_t places = 1;          /* every how many places are tested */
 static unsigned long cases, wrong; /* since the last report() */
 
 static void die(const char *what)
@@ -903,7 +903,7 @@ int main(int argc, char **argv)
 	}
 	page = (size_t)sysconf(_SC_PAGESIZE);
 	emulated = getenv("HF_SWEEP_EMULATED") != NULL;
-	places = step > 100 ? 7 : 1;
+	places = step > 100 ? 7 : step > 40 ? 3 : 1;
 	if (hf_nofault_install())
 		die("hf_nofault_install");
 	for (size_t i = 0; i < sizeof(pattern); i++)
