@@ -5,14 +5,14 @@
     run.py              GUESTS: 6.1 with Holdfast, and mutants; `make test-all` runs this
     run.py --all        GUESTS and MORE, then the table of instructions; `make kernel-tree` runs this
     run.py GUEST...     only these
-    run.py --into TREE  only copy Holdfast into your own kernel tree
+    run.py --into TREE  only copy Holdfast into your own kernel tree; series.py writes patches instead
 
 Needs an x86-64 Debian. The sources of the kernels of Debian 12 and 13, and busybox, are packages from Debian's mirror,
 which are unpacked below build/kernel-tree; nothing is installed and root is not needed.
 A guest passes if each of LKDTM's REFCOUNT cases gives the verdict in CASES with one warning, storm.c succeeds on tmpfs
 and ext2, both are unmounted cleanly, and the kernel prints no other complaint. A mutant must fail in the way that its
-Guest names. The last line is "N passed, N failed". Exits with 1 if anything failed, with 77 if a program or a package is
-missing.
+Guest names. The patches of series.py must make what --into writes. The last line is "N passed, N failed". Exits with 1 if
+anything failed, with 77 if a program or a package is missing.
 """
 import glob
 import gzip
@@ -383,6 +383,21 @@ def count(total):
             total.fault(label, "no instructions were counted: %s" % (faults + lines[-3:]))
 
 
+def check_series(total):
+    """Writes the series of patches, and applies it to the stock kernel's files."""
+    import series  # pylint: disable=import-outside-toplevel; it imports this file
+    if not shutil.which("git"):
+        say("SKIPPED series: git is not installed")
+        return
+    try:
+        sizes = series.write(os.path.join(BUILD, "6.1", "stock"), os.path.join(BUILD, "series"))
+    except (RuntimeError, subprocess.CalledProcessError) as why:
+        total.fault("series", str(why))
+    else:
+        say("series: %d patches, which make what --into writes" % len(sizes))
+        total.passed += 1
+
+
 def main(names):
     if names[:1] == ["--into"] and len(names) == 2:
         put_into(names[1])
@@ -408,6 +423,8 @@ def main(names):
             total.add(name, run(name, known[name]), known[name].expected)
         except Unavailable as why:
             say("SKIPPED %s: %s" % (name, why))
+    if "holdfast" in names and os.path.exists(os.path.join(BUILD, "6.1", "ready")):
+        check_series(total)
     if everything and total.passed:
         count(total)
     return total.end()
