@@ -7,7 +7,10 @@
   cpython    the tests of the interpreter's threads, locks and queues: they are in Debian's libpython3.N-testsuite, or
              come with an interpreter from elsewhere
 
-Redis's and memcached's tests are not in Debian's packages.
+  redis      its tests of lists, sets, transactions and freeing, with I/O threads: the tests are in Debian's source package, the
+             server is Debian's; needs tclsh
+
+Of memcached's tests no package has what they need: they start a server that was compiled with them.
 """
 import os
 import re
@@ -17,13 +20,16 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-sys.path.insert(0, os.path.join(ROOT, "tests"))
+sys.path[:0] = [os.path.join(ROOT, "tests"), os.path.join(ROOT, "port")]
 
-from checks import Checks, Failed, arguments, run, start  # noqa: E402
+import debian  # noqa: E402
+from checks import Checks, Failed, Skip, arguments, run, start, write  # noqa: E402
 
 MODULES = ["test_threading", "test_thread", "test_threading_local", "test_queue", "test_threadsignals", "test_sched"]
 SECONDS = 1800  # more than a busy machine needs
 RUNS = 3  # on a busy machine some of the tests fail now and then: those count that fail in each run
+
+UNITS = ["unit/type/list", "unit/type/set", "unit/multi", "unit/lazyfree"]
 
 # With a profile the program finds a handler of SIGTERM that it has not set: hf-run(1), BUGS.
 KNOWN = {"test_interrupt_main_noerror (test.test_threading.InterruptMainTests.test_interrupt_main_noerror)"}
@@ -62,6 +68,38 @@ def find_python():
     return run(found[0], "-c", "import sys; print(sys.executable)").strip() if found else None
 
 
+def redis_passes(folder, prefix):
+    """Runs Redis's tests with a server behind these words. Returns why they fail, or ""."""
+    write(os.path.join(folder, "src", "redis-server"), '#!/bin/sh\nexec %s %s "$@"\n'
+          % (" ".join(prefix), shutil.which("redis-server")))
+    os.chmod(os.path.join(folder, "src", "redis-server"), 0o755)
+    # timeout also ends what the tests have started.
+    output = run("timeout", "--kill-after=9", str(SECONDS), "./runtest", "--clients", "2", "--config", "io-threads", "3",
+                 "--config", "io-threads-do-reads", "yes", *(word for unit in UNITS for word in ("--single", unit)),
+                 may=range(-64, 256), cwd=folder)
+    return "" if "All tests passed without errors" in output else output[-2000:]
+
+
+def redis(hf_run):
+    missing = [name for name in ("redis-server", "redis-cli", "redis-benchmark", "tclsh") if not shutil.which(name)]
+    if missing:
+        raise Skip("not installed: " + ", ".join(missing))
+    with tempfile.TemporaryDirectory() as work:
+        try:
+            folder = debian.source(work, "redis")
+        except (debian.Unavailable, OSError, IndexError) as why:
+            raise Skip("its source can't be downloaded: %s" % why) from None
+        for name in ("cli", "benchmark", "check-aof", "check-rdb"):
+            os.symlink(shutil.which("redis-" + name) or "missing", os.path.join(folder, "src", "redis-" + name))
+        for _ in range(RUNS):
+            why = redis_passes(folder, [os.path.realpath(hf_run)])
+            if not why:
+                return
+        if redis_passes(folder, []):
+            raise Skip("its tests fail with glibc's mutexes, too")
+    raise Failed("they pass with glibc's mutexes:\n" + why)
+
+
 def main():
     options = arguments(__doc__, "hf-run")
     checks = Checks()
@@ -75,9 +113,9 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             checks.attempt("cpython.profile", cpython, options.hf_run, python, with_glibc | KNOWN,
                            ["--profile=" + os.path.join(folder, "profile")])
-    checks.skip("redis", "Debian does not package its tests")
-    checks.skip("memcached", "Debian does not package its tests")
-    return checks.end() if python else 77
+    checks.attempt("redis", redis, options.hf_run)
+    checks.skip("memcached", "its tests need a server that was compiled with them")
+    return checks.end() if checks.passed or checks.failed else 77
 
 
 start(main)
