@@ -121,16 +121,22 @@ static bool start(struct waiter *w, hf_spinlock_t *lock, int cpu)
 	return true;
 }
 
+/* The part of the word that a waiter's coming changes. Passes change while one waits (T7). */
+static u32 waiters_of(const hf_spinlock_t *lock)
+{
+	return word_of(lock) & HF_DETAIL_QUEUED_WAITERS_MASK;
+}
+
 /* Lets the task, or an interrupt, come to the lock, which is held. Returns when its word shows it. */
 static bool arrives(struct waiter *w)
 {
-	u32 before = word_of(w->lock);
+	u32 before = waiters_of(w->lock);
 
 	if (w->task)
 		smp_store_release(&w->go, true);
 	else if (smp_call_function_single(w->cpu, enter_in_interrupt, w, 0))
 		return false;
-	return WAIT_UNTIL(word_of(w->lock) != before || READ_ONCE(entered));
+	return WAIT_UNTIL(waiters_of(w->lock) != before || READ_ONCE(entered));
 }
 
 static bool has_entered(struct waiter *w)
