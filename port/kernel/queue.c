@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT OR GPL-2.0
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
  * queue - how the spinlock hands itself on, observed at its word. A waiter is known to wait when
  * the word has changed, so these tests depend neither on speed nor on chance. They need four CPUs.
