@@ -65,8 +65,9 @@
  *       waiter waits for can be read only afterwards, when it can no longer leave. If it is
  *       something else (two addresses of one bucket), it may have missed a wake-up meanwhile, so it
  *       is released: to its caller that is a spurious wake-up, or a lock to try.
- *       A waiter for a lock is the only one of a bucket if a signal has moved it (W6). `need` counts
- *       it, and nobody relies on it (W2): an unlock releases it.
+ *       A waiter for a lock is the only one of a bucket if a signal has moved it (W6), with the
+ *       bucket's lock or without. `need` counts it, and nobody relies on it (W2): an unlock releases
+ *       it.
  *
  *   W   No wake-up is lost: if a thread is parked and its lock is free, then a thread that was woken
  *       is about to check it. An unlock stores to the lock's word and then loads `need`, without a
@@ -835,6 +836,25 @@ enum hf_detail_park hf_detail_park_to_wait(hf_atomic32_t *at, hf_atomic32_t *loc
 }
 
 /*
+ * Opens the bucket if its queue has only this waiter, which `need` counts: the unlock then takes it out
+ * without the bucket's lock, as it does after move_as_only().
+ */
+static void leave_as_only(struct hf_detail_bucket *bucket, struct hf_detail_waiter *waiter)
+{
+	uint64_t arrived = CLOSED;
+
+	if (bucket->first != bucket->last)
+		return;
+	waiter_take_out(bucket, waiter);
+	change_flags(bucket, HF_DETAIL_BUCKET_FLAGS, 0);
+	if (hf_atomic64_try_cmpxchg_release(&bucket->arrived, &arrived,
+					    (uint64_t)(uintptr_t)waiter))
+		return;
+	waiter_append(bucket, waiter); /* another one has arrived */
+	change_flags(bucket, 0, HF_DETAIL_BUCKET_WAITERS);
+}
+
+/*
  * Moves a waiter that is in no queue to that of its lock, and wakes it if it is the first.
  *
  * If it ran on @processor, which is this thread's, it could only preempt this thread, and would then
@@ -847,9 +867,12 @@ static void move_to_lock(struct hf_detail_waiter *waiter, uint32_t processor)
 	bool is_near = waiter->processor == processor;
 
 	waiter->moved = hf_detail_profile_begin();
-	if (enqueue(bucket, waiter, HF_DETAIL_WAITER_PARKED) &&
-	    !(is_near && hf_env_barrier_all() && hf_atomic32_load_relaxed(lock)))
-		woken = mark_first_waking(bucket, lock);
+	if (enqueue(bucket, waiter, HF_DETAIL_WAITER_PARKED)) {
+		if (is_near && hf_env_barrier_all() && hf_atomic32_load_relaxed(lock))
+			leave_as_only(bucket, waiter);
+		else
+			woken = mark_first_waking(bucket, lock);
+	}
 	bucket_unlock_blocked(bucket);
 	waiter_wake(lock, woken);
 }

@@ -35,6 +35,7 @@
 // MUTANT: admits_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=bucket_admit
 // MUTANT: opens_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=bucket_unlock_blocked
 // MUTANT: arrives_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=arrive HF_MODEL_ONLY=strangers
+// MUTANT: left_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=leave_as_only HF_MODEL_ONLY=strangers
 // MUTANT: moved_and_not_needed HF_MUTANT=fetch_add_missing HF_MUTANT_IN=move_as_only HF_MODEL_ONLY=relay
 // MUTANT: taken_and_still_needed HF_MUTANT=fetch_add_missing HF_MUTANT_IN=take_only_at HF_MODEL_ONLY=relay
 // MUTANT: shared_signal_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=hf_detail_cond_shared_wake HF_MODEL_ONLY=shared

@@ -528,6 +528,9 @@ inline move_to_lock(t)
 		flush(_pid);
 		if
 		:: is_first && !(certain && word[0]) && MOVED_IS_WOKEN -> mark_first_waking(0, one)
+		:: is_first && certain && word[0] && queued == 1 && arrivals == 0 -> /* leave_as_only() */
+			take_out(t); at[t] = 0; has_waiters = 0; is_waking = 0; is_awaited = 0;
+			bucket_held = 0; arrive(t)
 		:: else
 		fi;
 		bucket_held = 0; is_first = 0; certain = 1
