@@ -59,8 +59,8 @@
  *   C4  In the child of a fork no thread waits, and no signal finds one that does: a signal handler
  *       that interrupts a wait and forks must not return in the child. A mutex that another thread
  *       held at the fork, or was releasing on its way into a wait, stays locked in the child: fork
- *       with the mutex held. The number of waiters counts in the child those that waited at the fork,
- *       until a signal corrects it: until then signals look for them in vain.
+ *       with the mutex held. In the child the number may still count those that waited at the fork:
+ *       then signals look for them in vain. A handler must not jump out of a signal or broadcast.
  *   C5  A killed process loses at most the one signal that its own waiter was given; waiters of
  *       other processes recheck after 64 ms.
  *   C6  A signalled thread may return, and reuse its stack, before the signal has returned. So the signal

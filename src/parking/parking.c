@@ -61,7 +61,8 @@
  *       clears CLOSED if the queue is empty and nobody has arrived meanwhile. A waiter that arrives
  *       where another one is sets CLOSED, too. So a word without CLOSED has the bucket's only waiter, and
  *       a compare-and-swap with 0 takes it out, without the bucket's lock and with signals as they
- *       are: a thread that is stopped then delays only the waiter that it has taken. What that
+ *       are: a thread that is stopped then delays only the waiter that it has taken (and one that
+ *       jumped away would lose it: cond.h forbids that). What that
  *       waiter waits for can be read only afterwards, when it can no longer leave. If it is
  *       something else (two addresses of one bucket), it may have missed a wake-up meanwhile, so it
  *       is released: to its caller that is a spurious wake-up, or a lock to try.
@@ -905,7 +906,7 @@ static void uncount(const struct hf_detail_bucket *bucket, hf_atomic32_t *at, ui
 /*
  * Wakes a waiter that was taken out, and counted. While the lock is held and has waiters, or its
  * holder may be this thread, on whose processor the waiter would run, it would only be woken to park
- * again: it is moved. A thread that knows its mark in the lock's word is the holder.
+ * again: it is moved. A thread that finds its mark in the lock's word is the holder.
  */
 static void wake_one(const void *at, struct hf_detail_waiter *waiter, uint32_t processor)
 {
