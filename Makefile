@@ -128,7 +128,7 @@ programs: ## run Debian's programs with glibc's mutexes and with Holdfast's, in 
 	@scripts/bootstrap.sh programs
 	@$(MAKE) --no-print-directory hf-run
 	$(PYTHON3) -B tools/hf-run/programs.py --hf-run build/release/tools/hf-run/hf-run --work-dir build/programs \
-		--seconds $(or $(SECONDS),900) --json build/programs$(if $(BUSY),-busy).json \
+		--seconds $(or $(SECONDS),840) --json build/programs$(if $(BUSY),-busy).json \
 		$(if $(BUSY),--busy) $(if $(UPDATE),--update docs/programs.md) $(NAMES)
 
 runtimes: ## test recovery from faults in Go, Rust, OpenJDK, CPython, Node.js and gdb

@@ -334,8 +334,8 @@ static void set_signal(const char *name)
 		if (strcmp(signals[i].name, strncmp(name, "SIG", 3) ? name : name + 3) == 0)
 			number = signals[i].number;
 	}
-	if (number <= 0 || number >= NSIG)
-		fail(CANNOT, "%s is not a signal", name);
+	if (number <= 0 || number >= NSIG || number == SIGKILL || number == SIGSTOP)
+		fail(CANNOT, "%s is not a signal that a program can handle", name);
 	(void)snprintf(text, sizeof(text), "%d", number);
 	(void)setenv("HF_RUN_SIGNAL", text, 1);
 }
@@ -348,6 +348,14 @@ static void set_profile(const char *file)
 	if (*file && *file != '/' && getcwd(folder, sizeof(folder))) {
 		(void)snprintf(path, sizeof(path), "%s/%s", folder, file);
 		file = path;
+	}
+	/* Now, and not at the end of an hour's run. */
+	if (*file) {
+		int opened = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+
+		if (opened < 0)
+			fail(CANNOT, "%s can't be written: %s", file, strerror(errno));
+		(void)close(opened);
 	}
 	(void)setenv("HF_RUN_PROFILE", file, 1);
 }
@@ -394,6 +402,24 @@ static int read_options(char **arguments)
 	return n;
 }
 
+/* A script without a first line that names its interpreter: as execvp() and shells do. Returns if it can't. */
+static void run_by_shell(const char *path, char **arguments)
+{
+	size_t count = 0;
+	char **words;
+
+	while (arguments[count])
+		count++;
+	words = calloc(count + 2, sizeof(*words));
+	if (!words)
+		return;
+	words[0] = (char *)(uintptr_t) "sh";
+	words[1] = (char *)(uintptr_t)path;
+	memcpy(words + 2, arguments + 1, count * sizeof(*words)); /* and the NULL */
+	(void)execv("/bin/sh", words);
+	free(words);
+}
+
 int main(int count, char **arguments)
 {
 	char process[24];
@@ -404,6 +430,8 @@ int main(int count, char **arguments)
 	unsetenv("HF_RUN_VALIDATE");
 	unsetenv("HF_RUN_SIGNAL");
 	first = read_options(arguments);
+	if (getenv("HF_RUN_SIGNAL") && !getenv("HF_RUN_PROFILE"))
+		fail(CANNOT, "--profile-signal is for --profile");
 	if (first >= count)
 		fail(CANNOT, "which program?\n%s", usage);
 	path = find_program(arguments[first]);
@@ -412,5 +440,7 @@ int main(int count, char **arguments)
 	(void)setenv("HF_RUN_PROCESS", process, 1);
 	preload(find_library());
 	(void)execv(path, arguments + first);
+	if (errno == ENOEXEC)
+		run_by_shell(path, arguments + first);
 	fail(CANNOT_RUN, "%s: %s", path, strerror(errno));
 }

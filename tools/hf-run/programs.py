@@ -6,7 +6,8 @@
                 [--validate] [--update FILE] [--json FILE] [NAME...]
 
   --pairs    how many pairs of runs of each program, at most (9)
-  --seconds  begin no pair after so many seconds in all (900)
+  --seconds  how long it may take in all (840): one pair of each program, then a second one of each, and so on; a pair
+             that would end later, by how long the program's last one took, is not begun
   --busy     beside as many busy processes as there are processors
   --with     compare hf-run with this option (--with=--profile, say) with hf-run without it
   --validate run each program once under `hf-run --validate`, and print the reports; nothing is measured
@@ -129,7 +130,7 @@ def redis(prefix, work):
     port = free_port()
     with Server(prefix, port, "redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", work,
                 "--io-threads", "3", "--io-threads-do-reads", "yes") as server:
-        output, cpu = server.measure("redis-benchmark", "-p", port, "-t", "set", "-n", "150000", "-P", "16", "-c", "50",
+        output, cpu = server.measure("redis-benchmark", "-p", port, "-t", "set", "-n", "100000", "-P", "16", "-c", "50",
                                      "--csv")
     row = [word.strip('"') for word in output.strip().splitlines()[-1].split(",")]
     return {"speed": float(row[1]), "cpu": cpu, "p99": float(row[6]), "output": "SET"}
@@ -140,7 +141,7 @@ def memcached(prefix, work):
     port = free_port()
     with Server(prefix, port, "memcached", "-u", "root", "-p", port, "-U", "0", "-l", "127.0.0.1", "-t", "4", "-m",
                 "64") as server:
-        output, cpu = server.measure("memcaslap", "-s", "127.0.0.1:" + port, "-T", "2", "-c", "32", "-x", "300000",
+        output, cpu = server.measure("memcaslap", "-s", "127.0.0.1:" + port, "-T", "2", "-c", "32", "-x", "150000",
                                      "-X", "64", "-B")
     return {"speed": number(r"TPS: (\d+)", output), "cpu": cpu, "output": "get_misses: %d" % (
         number(r"get_misses: (\d+)", output))}
@@ -161,7 +162,7 @@ def mariadb(prefix, work):
         if is_new:
             run([], "mariadb", "--no-defaults", "-h127.0.0.1", "-P" + port, "-e", "create database if not exists test")
             run([], *client, "prepare")
-        output, cpu = server.measure(*client, "--events=2000", "--time=60", "--mysql-ignore-errors=all", "run")
+        output, cpu = server.measure(*client, "--events=1200", "--time=60", "--mysql-ignore-errors=all", "run")
     return {"speed": number(r"transactions: +\d+ +\(([\d.]+) per", output), "cpu": cpu,
             "p99": number(r"99th percentile: +([\d.]+)", output), "output": "transactions"}
 
@@ -196,7 +197,7 @@ def rocksdb(which):
         need("db_bench")
         path = os.path.join(work, "rocksdb")
         shutil.rmtree(path, ignore_errors=True)
-        _, cpu, output = run(prefix, "db_bench", "--db=" + path, "--benchmarks=" + which, "--threads=4", "--num=150000",
+        _, cpu, output = run(prefix, "db_bench", "--db=" + path, "--benchmarks=" + which, "--threads=4", "--num=80000",
                              "--disable_wal=1", "--value_size=64", "--cache_size=1000000", "--compression_type=none")
         shutil.rmtree(path, ignore_errors=True)
         return {"speed": number(r"([\d.]+) ops/sec", output.decode()), "cpu": cpu, "output": "done"}
@@ -250,7 +251,7 @@ def prepare(work):
     for _ in range(1500000):
         state = state * 6364136223846793005 + 1442695040888963407 & 0xFFFFFFFFFFFFFFFF
         words.append("%x" % (state >> 52))
-    for name, times in (("text", 1), ("long_text", 6)):  # long_text: of the fast ones, whose start would count
+    for name, times in (("text", 1), ("long_text", 12)):  # long_text: of the fast ones, whose start would count
         with open(os.path.join(work, name), "w", encoding="ascii") as file:
             file.write(" ".join(words * times))
     with open(os.path.join(work, "gil.py"), "w", encoding="ascii") as file:
@@ -259,7 +260,7 @@ def prepare(work):
         file.write("".join("class C%d { int f(int x) { return x + %d; } }\n" % (i, i) for i in range(1000)))
     clip = os.path.join(work, "clip.y4m")
     if shutil.which("ffmpeg") and not os.path.exists(clip):
-        run([], "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc=size=640x360:rate=25:duration=6", "-pix_fmt",
+        run([], "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc=size=640x360:rate=25:duration=12", "-pix_fmt",
             "yuv420p", clip)
 
 
@@ -271,17 +272,47 @@ def ratios(pairs, what):
     return [new[what] / old[what] for old, new in pairs if what in old and old[what]]
 
 
-def compare(name, prefixes, work, most, deadline):
-    """Runs pairs, the order alternating. Returns them."""
-    pairs = []
-    while len(pairs) < most and (not pairs or time.monotonic() < deadline):
-        results = {}
-        for ours in ((False, True) if len(pairs) % 2 else (True, False)):
-            results[ours] = PROGRAMS[name](prefixes[ours], work)
-        if results[False]["output"] != results[True]["output"]:
-            raise Failed("the outputs differ: %s, %s" % (results[False]["output"], results[True]["output"]))
-        pairs.append((results[False], results[True]))
+def compare(name, number, prefixes, work):
+    """Runs a pair, the order alternating. Returns it."""
+    results = {}
+    for ours in ((False, True) if number % 2 else (True, False)):
+        results[ours] = PROGRAMS[name](prefixes[ours], work)
+    if results[False]["output"] != results[True]["output"]:
+        raise Failed("the outputs differ: %s, %s" % (results[False]["output"], results[True]["output"]))
+    return results[False], results[True]
+
+
+def in_rounds(names, most, deadline, now, pair):
+    """
+    One pair of each program; then a second one of each, and so on, the short ones first: so that all have about as many when
+    the time is over. pair(name, number) returns None if there is nothing to run. Returns the pairs of each program.
+    """
+    pairs, took = {name: [] for name in names}, dict.fromkeys(names, 0)
+    for number in range(most):
+        for name in sorted(pairs, key=took.get):
+            start = now()
+            if number and start + took[name] > deadline:
+                continue
+            done = pair(name, number)
+            took[name] = now() - start
+            if done:
+                pairs[name].append(done)
+            else:
+                del pairs[name]
+        if not number:
+            print("A pair of each takes %d s; there are %d s left for %d more" % (
+                sum(took.values()), deadline - now(), most - 1), flush=True)
     return pairs
+
+
+def rows(programs):
+    """The lines of the table."""
+    lines = ["| program | pairs | speed | CPU time | 99th percentile |", "| --- | ---: | --- | --- | --- |"]
+    for name, pairs in programs.items():
+        late = ratios(pairs, "p99")
+        lines.append("| %s | %d | %s | %s | %s |" % (name, len(pairs), spread(ratios(pairs, "speed")),
+                                                     spread(ratios(pairs, "cpu")), spread(late) if late else ""))
+    return lines
 
 
 def validate(names, hf_run, work):
@@ -306,6 +337,14 @@ def machine():
                                                      platform.release(), platform.libc_ver()[1])
 
 
+def used():
+    """How much processor time, in seconds, others have used: all that is not idle, without this process and its children."""
+    with open("/proc/stat", encoding="ascii") as file:
+        user, nice, system, _, _, *more = map(int, file.readline().split()[1:9])
+    own = [resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return (user + nice + system + sum(more)) / os.sysconf("SC_CLK_TCK") - sum(one.ru_utime + one.ru_stime for one in own)
+
+
 def update(path, name, table):
     begin, end = "<!-- %s: begin -->" % name, "<!-- %s: end -->" % name
     with open(path, encoding="utf-8") as file:
@@ -320,7 +359,7 @@ def main():
     parser.add_argument("--hf-run", required=True)
     parser.add_argument("--work-dir", required=True)
     parser.add_argument("--pairs", type=int, default=9)
-    parser.add_argument("--seconds", type=int, default=900)
+    parser.add_argument("--seconds", type=int, default=840)
     parser.add_argument("--busy", action="store_true")
     parser.add_argument("--with", dest="option")
     parser.add_argument("--validate", action="store_true")
@@ -339,42 +378,36 @@ def main():
         prefixes = {False: [hf_run], True: [hf_run, options.option]}
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in
             range(len(os.sched_getaffinity(0)) if options.busy else 0)]
-    lines = ["| program | pairs | speed | CPU time | 99th percentile |", "| --- | ---: | --- | --- | --- |"]
-    raw = {}
-    status, load, started = 0, os.getloadavg()[0], time.strftime("%Y-%m-%d")
-    names = options.names or list(PROGRAMS)
+    failed, started, before, start = [], time.strftime("%Y-%m-%d"), used(), time.monotonic()
+
+    def pair(name, number):
+        try:
+            return compare(name, number, prefixes, work)
+        except Missing as what:
+            print("%s: left out: %s is not installed" % (name, what), flush=True)
+        except (Failed, subprocess.TimeoutExpired) as what:
+            print("%s: FAILED: %s" % (name, what), flush=True)
+            failed.append(name)
+        return None
+
     try:
-        for done, name in enumerate(names):
-            now = time.monotonic()
-            share = now + (deadline - now) / (len(names) - done)
-            try:
-                pairs = compare(name, prefixes, work, options.pairs, share)
-            except Missing as what:
-                print("%s: left out: %s is not installed" % (name, what), flush=True)
-                continue
-            except (Failed, subprocess.TimeoutExpired) as what:
-                print("%s: FAILED: %s" % (name, what), flush=True)
-                status = 1
-                continue
-            raw[name] = [{"glibc": old, "holdfast": new} for old, new in pairs]
-            late = ratios(pairs, "p99")
-            lines.append("| %s | %d | %s | %s | %s |" % (name, len(pairs), spread(ratios(pairs, "speed")),
-                                                         spread(ratios(pairs, "cpu")), spread(late) if late else ""))
-            print(lines[-1], flush=True)
+        raw = in_rounds(options.names or list(PROGRAMS), options.pairs, deadline, time.monotonic, pair)
     finally:
         for child in busy:
             child.kill()
             child.wait()
-    load = max(load, os.getloadavg()[0])
-    lines += ["", "%s; %s%s. The load of the machine was %.1f." % (
-        machine(), started, ", beside %d busy processes" % len(busy) if busy else "", load)]
-    print(lines[-1])
+    lines = rows(raw) + ["", "%s; %s%s. Other processes used %.0f %% of the processors." % (
+        machine(), started, ", beside %d busy processes" % len(busy) if busy else "",
+        100 * (used() - before) / (time.monotonic() - start) / os.cpu_count())]
+    print("\n".join(lines))
     if options.update:
         update(options.update, "busy programs" if options.busy else "programs", "\n".join(lines))
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
-            json.dump({"machine": lines[-1], "busy": options.busy, "programs": raw}, file, indent=1)
-    return status
+            json.dump({"machine": lines[-1], "busy": options.busy, "programs": {
+                name: [{"glibc": old, "holdfast": new} for old, new in pairs] for name, pairs in raw.items()}}, file, indent=1)
+    return bool(failed)
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -25,6 +25,7 @@
  *       that the unwinder takes meanwhile work, and are not watched.
  */
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
@@ -89,6 +90,8 @@ struct hf_run_real {
 	int (*cond_signal)(pthread_cond_t *);
 	int (*cond_broadcast)(pthread_cond_t *);
 	int (*cancel)(pthread_t);
+	int (*sigaction)(int, const struct sigaction *, struct sigaction *);
+	void (*(*signal)(int, void (*)(int)))(int);
 	void (*exit)(int) __attribute__((noreturn));
 };
 
@@ -198,7 +201,7 @@ struct hf_run_record {
 	hf_atomic64_t key; /* 0 = free; never changes again */
 	hf_atomic64_t taken, contended,
 		owners;        /* of a condition variable: waits, timed out, signals */
-	hf_atomic64_t unheard; /* signals that nobody waited for */
+	hf_atomic64_t unheard; /* signals that nobody waited for; of a mutex: waits that timed out */
 	hf_atomic64_t wait, wait_longest, held, held_longest; /* ticks */
 } HF_ALIGNED(128);
 
@@ -235,6 +238,8 @@ HF_INLINE uint32_t hf_run_record_place(uint64_t key)
 
 void hf_run_profile_start(bool has_events);
 void hf_run_profile_taken(struct hf_run_mutex *m, uint64_t start, const void *caller);
+/* A wait for a mutex with a limit has ended without it. */
+void hf_run_profile_gave_up(uint32_t place, uint64_t start, const void *caller);
 void hf_run_profile_held(uint32_t place, uint64_t since, uint64_t now);
 void hf_run_profile_cond_waited(uint32_t place, uint64_t start, uint64_t end, bool signalled,
 				const void *caller);
@@ -254,6 +259,15 @@ uint64_t hf_run_ticks(void);
 void hf_run_print_to(const char *file, bool is_first_process);
 /* Writes the profile. Async-signal-safe. */
 void hf_run_print_profile(void);
+
+/* ---- run_signal.c, and run_start.c for it -------------------------------------------------------- */
+
+/* @request: the signal at which the profile is written meanwhile, 0 = none */
+void hf_run_signals_start(int request);
+/* Ends what is watched. Async-signal-safe, as is the next one. */
+void hf_run_end_by_signal(void);
+/* Writes the profile, and goes on. */
+void hf_run_request(void);
 
 /* ---- run_validate.c ---------------------------------------------------------------------------- */
 

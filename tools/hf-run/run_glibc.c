@@ -59,6 +59,8 @@ static HF_RUN_COLD void find_all(void)
 	find(&real.cond_signal, "pthread_cond_signal", VERSION_OF_COND);
 	find(&real.cond_broadcast, "pthread_cond_broadcast", VERSION_OF_COND);
 	find(&real.cancel, "pthread_cancel", NULL);
+	find(&real.sigaction, "sigaction", NULL);
+	find(&real.signal, "signal", NULL);
 	find(&real.exit, "_exit", NULL); /* the last one: see hf_run_real() */
 }
 

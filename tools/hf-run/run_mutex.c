@@ -164,6 +164,8 @@ static __attribute__((noinline)) int lock_any(struct hf_run_mutex *m, clockid_t 
 			start = hf_run_ticks();
 		}
 		error = wait_for(m, clock, end, caller);
+		if (error && start)
+			hf_run_profile_gave_up(m->place, start, caller);
 		if (error)
 			return error;
 	}

@@ -324,9 +324,9 @@ static void put_mutexes(struct out *out, uint32_t n)
 		    i + 1, THOUSANDTHS(row->wait / 1000),
 		    THOUSANDTHS(mean(row->wait, row->contended)),
 		    THOUSANDTHS(row->wait_longest / 1000), (unsigned long long)row->taken,
-		    PERCENT(row->contended, row->taken), (unsigned long long)row->owners,
-		    THOUSANDTHS(row->held / 1000), THOUSANDTHS(mean(row->held, row->taken)),
-		    THOUSANDTHS(row->held_longest / 1000),
+		    PERCENT(row->contended, row->taken + row->unheard),
+		    (unsigned long long)row->owners, THOUSANDTHS(row->held / 1000),
+		    THOUSANDTHS(mean(row->held, row->taken)), THOUSANDTHS(row->held_longest / 1000),
 		    (unsigned long long)hf_atomic64_load_relaxed(&row->place->objects));
 		put_places(out, row);
 	}
@@ -410,11 +410,11 @@ static void put_json_row(struct out *out, const struct row *row, bool is_cond)
 		    (unsigned long long)row->owners, (unsigned long long)row->unheard);
 	else
 		put(out,
-		    ", \"taken\": %llu, \"contended\": %llu, \"owner_changes\": %llu, "
-		    "\"held_ns\": %llu, \"held_longest_ns\": %llu",
+		    ", \"taken\": %llu, \"contended\": %llu, \"timed_out\": %llu, "
+		    "\"owner_changes\": %llu, \"held_ns\": %llu, \"held_longest_ns\": %llu",
 		    (unsigned long long)row->taken, (unsigned long long)row->contended,
-		    (unsigned long long)row->owners, (unsigned long long)row->held,
-		    (unsigned long long)row->held_longest);
+		    (unsigned long long)row->unheard, (unsigned long long)row->owners,
+		    (unsigned long long)row->held, (unsigned long long)row->held_longest);
 	put(out, ", \"waited_at\": [");
 	for (uint32_t i = 0; i < n; i++) {
 		put(out, "%s{\"waits\": %llu, \"wait_ns\": %llu, \"stack\": ", i ? ", " : "",

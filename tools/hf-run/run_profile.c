@@ -284,6 +284,18 @@ static uint64_t since_start(uint64_t now, uint64_t start)
 	return now > start ? now - start : 0;
 }
 
+static HF_RUN_COLD void add_wait(struct hf_run_record *record, uint32_t place, uint64_t start,
+				 uint64_t now, const void *caller)
+{
+	uint64_t ticks = since_start(now, start);
+
+	add(&record->contended, 1);
+	add(&record->wait, ticks);
+	raise_to(&record->wait_longest, ticks);
+	count_site(place, caller, ticks);
+	add_event(HF_RUN_WAITED, place, start, start + ticks);
+}
+
 void hf_run_profile_taken(struct hf_run_mutex *m, uint64_t start, const void *caller)
 {
 	struct hf_run_record *record = record_of(m->place); /* and my_serial is set */
@@ -294,16 +306,17 @@ void hf_run_profile_taken(struct hf_run_mutex *m, uint64_t start, const void *ca
 		m->last = my_serial;
 		add(&record->owners, 1);
 	}
-	if (HF_UNLIKELY(start)) {
-		uint64_t ticks = since_start(now, start);
-
-		add(&record->contended, 1);
-		add(&record->wait, ticks);
-		raise_to(&record->wait_longest, ticks);
-		count_site(m->place, caller, ticks);
-		add_event(HF_RUN_WAITED, m->place, start, start + ticks);
-	}
+	if (HF_UNLIKELY(start))
+		add_wait(record, m->place, start, now, caller);
 	m->since = now;
+}
+
+void hf_run_profile_gave_up(uint32_t place, uint64_t start, const void *caller)
+{
+	struct hf_run_record *record = record_of(place);
+
+	add(&record->unheard, 1);
+	add_wait(record, place, start, hf_run_ticks(), caller);
 }
 
 void hf_run_profile_held(uint32_t place, uint64_t since, uint64_t now)

@@ -11,10 +11,10 @@
  *   exit(), return from main()   by on_exit(), which runs after all destructors, since this library
  *                                is initialised before the program
  *   _exit(), _Exit()             they are ours, too
- *   SIGTERM                      if the program leaves it to the default
+ *   quick_exit()                 by at_quick_exit(), likewise last; its status is not changed
+ *   INT, TERM, HUP               if the program leaves them to the default: run_signal.c
  *   In the child of a vfork() nothing: its memory is the parent's, which has another process number.
  */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,32 +68,21 @@ HF_RUN_EXPORT __attribute__((noreturn)) void _Exit(int status)
 	hf_run_real()->exit(end(status));
 }
 
-static void on_terminate(int number)
+/* quick_exit() runs no functions of on_exit(). */
+static void at_quick(void)
 {
 	(void)end(0);
-	(void)signal(number, SIG_DFL);
-	(void)raise(number);
 }
 
-static void on_request(int number)
+void hf_run_end_by_signal(void)
 {
-	(void)number;
+	(void)end(0);
+}
+
+void hf_run_request(void)
+{
 	if (process == getpid())
 		hf_run_print_profile();
-}
-
-static void set_handler(int number, void (*handler)(int))
-{
-	struct sigaction action, old;
-
-	memset(&action, 0, sizeof(action));
-	action.sa_handler = handler;
-	action.sa_flags = SA_RESTART | (handler == on_terminate ? (int)SA_NODEFER : 0);
-	(void)sigfillset(&action.sa_mask);
-	if (handler == on_terminate)
-		(void)sigdelset(&action.sa_mask, number);
-	if (sigaction(number, NULL, &old) == 0 && old.sa_handler == SIG_DFL)
-		(void)sigaction(number, &action, NULL);
 }
 
 static void forked(void)
@@ -114,9 +103,7 @@ static void start_profile(const char *file)
 	hf_run_print_to(file, !first || atol(first) == (long)getpid());
 	hf_run_profile_start(*file != '\0');
 	hf_run_watch |= HF_RUN_PROFILE;
-	set_handler(SIGTERM, on_terminate);
-	if (number && atoi(number) > 0)
-		set_handler(atoi(number), on_request);
+	hf_run_signals_start(number ? atoi(number) : 0);
 }
 
 __attribute__((constructor)) static void start(void)
@@ -138,4 +125,6 @@ __attribute__((constructor)) static void start(void)
 	if (profile)
 		start_profile(profile);
 	(void)on_exit(at_exit, NULL);
+	if (hf_run_watch)
+		(void)at_quick_exit(at_quick);
 }

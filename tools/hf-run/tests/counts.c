@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* counts - locks a known number of times, then ends in the way that its argument says. */
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { THREADS = 4, EACH = 1000, MADE = 3 };
@@ -104,6 +106,57 @@ static void signal_and_hold(void)
 	pthread_join(t, NULL);
 }
 
+/* A thread gives up waiting three times. */
+static void *hold_until_over(void *barrier)
+{
+	pthread_mutex_lock(&relocked);
+	pthread_barrier_wait(barrier);
+	pthread_barrier_wait(barrier);
+	pthread_mutex_unlock(&relocked);
+	return NULL;
+}
+
+static void give_up(void)
+{
+	pthread_barrier_t barrier;
+	pthread_t t;
+
+	pthread_barrier_init(&barrier, NULL, 2);
+	pthread_create(&t, NULL, hold_until_over, &barrier);
+	pthread_barrier_wait(&barrier);
+	for (int i = 0; i < 3; i++) {
+		struct timespec end;
+
+		clock_gettime(CLOCK_REALTIME, &end);
+		end.tv_nsec += 5000000;
+		end.tv_sec += end.tv_nsec / 1000000000;
+		end.tv_nsec %= 1000000000;
+		if (pthread_mutex_timedlock(&relocked, &end) != ETIMEDOUT)
+			exit(1);
+	}
+	pthread_barrier_wait(&barrier);
+	pthread_join(t, NULL);
+}
+
+/* Asks for the handlers, as programs do that only replace the default; and sets the default. */
+static void check_handlers(void)
+{
+	const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR2 };
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		struct sigaction action;
+
+		memset(&action, 0xff, sizeof(action));
+		if (sigaction(numbers[i], NULL, &action) || action.sa_handler != SIG_DFL ||
+		    action.sa_flags || sigismember(&action.sa_mask, SIGINT) ||
+		    sigaction(numbers[i], &action, NULL) ||
+		    signal(numbers[i], SIG_IGN) != SIG_DFL ||
+		    signal(numbers[i], SIG_DFL) != SIG_IGN ||
+		    signal(numbers[i], SIG_DFL) != SIG_DFL)
+			exit(1);
+	}
+}
+
 static void work_in_threads(void)
 {
 	pthread_t t[THREADS];
@@ -134,8 +187,16 @@ int main(int count, char **arguments)
 		signal_and_hold();
 	if (strcmp(how, "_exit") == 0)
 		_exit(7);
+	if (strcmp(how, "quick_exit") == 0)
+		quick_exit(7);
 	if (strcmp(how, "kill") == 0)
 		kill(getpid(), SIGTERM);
+	if (strcmp(how, "interrupt") == 0) {
+		check_handlers();
+		raise(SIGINT);
+	}
+	if (strcmp(how, "timed") == 0)
+		give_up();
 	if (strcmp(how, "request") == 0) {
 		kill(getpid(), SIGUSR2);
 		kill(getpid(), SIGKILL);

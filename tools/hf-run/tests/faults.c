@@ -151,6 +151,10 @@ int main(int count, char **arguments)
 		pthread_mutex_lock(&one);
 		in_thread(unlock, &one);
 	}
+	if (strcmp(what, "unheld") == 0) {
+		take_both(&one, &two);
+		pthread_mutex_unlock(&one);
+	}
 	if (strcmp(what, "end") == 0)
 		in_thread(keep, &one);
 	if (strcmp(what, "reuse") == 0)

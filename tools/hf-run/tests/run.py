@@ -12,6 +12,7 @@
   inherit     children of fork and exec, `make -j4`
   refuse      what cannot be run is refused in words
   guide       docs/guide/your-program.md quotes what the example prints, apart from numbers and folders
+  programs    how many pairs programs.py runs, by made-up times
 
 With an emulator, only conform, profile and validate, with the library preloaded into the emulated program.
 """
@@ -24,8 +25,9 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-sys.path.insert(0, os.path.join(ROOT, "tests"))
+sys.path[:0] = [os.path.join(ROOT, "tests"), os.path.join(ROOT, "tools", "hf-run")]
 
+import programs  # noqa: E402
 from checks import Checks, Failed, Skip, arguments, read, start, write  # noqa: E402
 
 SECONDS = 600  # of a program; a hang fails
@@ -162,12 +164,27 @@ def relock(runner):
            "the waits overlap: %s %s" % (before, again))
 
 
+def gave_up(runner):
+    """Waits that end without the mutex are waits, too."""
+    runner.run(["--profile=" + runner.file("timed")], "counts", "timed", status=7)
+    rows = [row for row in mutexes(runner, "timed.json")["mutexes"] if "relocked" in row["object"]]
+    expect(rows and (rows[0]["taken"], rows[0]["contended"], rows[0].get("timed_out")) == (1, 3, 3), "mutex: %s" % rows)
+    expect(rows[0]["wait_ns"] >= 10000000 and "give_up" in str(rows[0]["waited_at"]), "mutex: %s" % rows)
+
+
+def not_writable(runner):
+    """It is said before the program runs, not at its end."""
+    output, errors = runner.run(["--profile=/nonexistent/file"], "shop", status=125)
+    expect(not output and "/nonexistent/file can't be written: No such file" in errors, output + errors)
+
+
 def ends(runner, how, status):
     path = runner.file("ends_" + how)
     for name in (path, path + ".json"):
         if os.path.exists(name):
             os.remove(name)
     runner.run(["--profile=" + path, "--profile-signal=USR2"], "counts", how, status=status)
+    expect(os.path.exists(path), "there is no profile after " + how)
     find(read(path), r"^holdfast: profile of process", "the profile")
     expect(mutexes(runner, "ends_%s.json" % how)["mutexes"][0]["taken"] == 4002, "another count after " + how)
 
@@ -209,9 +226,13 @@ def all_profile(checks, runner):
     checks.attempt("profile.relock", relock, runner)
     checks.attempt("profile.exit", ends, runner, "exit", 7)
     checks.attempt("profile._exit", ends, runner, "_exit", 7)
+    checks.attempt("profile.quick_exit", ends, runner, "quick_exit", 7)
+    checks.attempt("profile.timed_out", gave_up, runner)
     if runner.emulator:
         return
+    checks.attempt("profile.not_writable", not_writable, runner)
     checks.attempt("profile.SIGTERM", ends, runner, "kill", -signal.SIGTERM)
+    checks.attempt("profile.SIGINT", ends, runner, "interrupt", -signal.SIGINT)
     checks.attempt("profile.request", ends, runner, "request", -signal.SIGKILL)
     checks.attempt("profile.fork", child, runner)
     checks.attempt("profile.vfork", vfork, runner)
@@ -225,6 +246,7 @@ FAULTS = {  # the fault, and what is reported
     "nothing": [], "reuse": [], "pairs": [],
     "order": ["order inverted"], "recursion": ["recursion"], "twice": ["order inverted", "recursion"],
     "owner": ["unlock by a thread that does not hold it"], "end": ["held by a thread that ends"],
+    "unheld": ["unlock of a lock that nobody holds"],
     "many": ["order inverted"],
 }
 
@@ -287,6 +309,15 @@ def make_inherits(runner):
     path = write(runner.file("Makefile"), "all: a b c d\na b c d:\n\t@%s order\n" % runner.programs["faults"])
     output, errors = runner.run(["--validate", "--"], "make", "-s", "-j4", "-f", path)
     expect(output.count("done") == 4 and errors.count("order inverted") == 4, output + errors)
+
+
+def by_shell(runner):
+    """A script that names no interpreter is one of the shell's, as for execvp()."""
+    path = write(runner.file("script_of_shell"), "echo $0 $1 $2 $#; cat /proc/self/maps\n")
+    os.chmod(path, 0o755)
+    output, _ = runner.run([], path, "a", "b c")
+    expect(output.startswith(path + " a b c 2\n"), output)
+    find(output, re.escape(os.path.basename(runner.options.library)), "the maps of a child")
 
 
 def keeps_preloads(runner):
@@ -388,6 +419,10 @@ def refuse_words(runner):
     refused(runner, "/nonexistent", "No such file", status=127)
     refused(runner, "nonexistent-program", "not found", status=127)
     refused(runner, "/etc/passwd", "ermission denied", status=126)
+    for options, why in ((["--profile-signal=USR2"], "is for --profile"), (["--profile-signal=KILL"], "is not a signal"),
+                         (["--profile-signal=9"], "is not a signal")):
+        _, errors = runner.run(options, "counts", status=125)
+        find(errors, why, "the refusal")
     _, errors = runner.run(["--unknown"], "counts", status=125)
     find(errors, "Usage: hf-run")
     output, _ = runner.run(["--help"], "counts")
@@ -415,12 +450,38 @@ def quoted(runner, options):
            % (block, output, errors))
 
 
+# ---- programs.py
+
+def pairs_of(seconds, took):
+    """How many pairs of each program run in @seconds, if a pair takes as long as @took says; and how long that takes."""
+    clock = [0]
+
+    def pair(name, number):
+        clock[0] += took[name][min(number, len(took[name]) - 1)]
+        return took[name] != [0]  # 0: is not installed
+
+    pairs = programs.in_rounds(list(took), 9, seconds, lambda: clock[0], pair)
+    return {name: len(done) for name, done in pairs.items()}, clock[0]
+
+
+def rounds():
+    for seconds, took, wanted, most in (
+            (840, {"a": [1], "b": [10], "c": [60]}, {"a": 9, "b": 9, "c": 9}, 639),  # all fit
+            (400, {"c": [100], "b": [10], "a": [1]}, {"a": 9, "b": 9, "c": 3}, 399),  # the short ones do not wait
+            (50, {"a": [10], "b": [10]}, {"a": 3, "b": 2}, 50),  # as many of each
+            (1, {"a": [10], "b": [10]}, {"a": 1, "b": 1}, 20),  # one of each always
+            (100, {"a": [40, 10], "b": [10]}, {"a": 4, "b": 3}, 100),  # the first pair of one has more to do
+            (100, {"a": [0], "b": [10]}, {"b": 9}, 90)):
+        found = pairs_of(seconds, took)
+        expect(found == (wanted, most), "%d s, %s: %s" % (seconds, took, found))
+
+
 def main():
     options = arguments(__doc__, "source-dir", "work-dir", "hf-run", "library", "programs", "preloads", "cc",
                         names="which", emulator={"default": ""})
     checks, runner = Checks(), Runner(options)
     os.makedirs(runner.work, exist_ok=True)
-    wanted = options.which or ["conform", "profile", "validate", "inherit", "refuse", "guide"]
+    wanted = options.which or ["conform", "profile", "validate", "inherit", "refuse", "guide", "programs"]
     if "conform" in wanted:
         all_conform(checks, runner)
     if "profile" in wanted:
@@ -432,6 +493,7 @@ def main():
     if "inherit" in wanted:
         checks.attempt("inherit.exec", exec_inherits, runner)
         checks.attempt("inherit.light", starts_lightly, runner)
+        checks.attempt("inherit.by_shell", by_shell, runner)
         checks.attempt("inherit.make", make_inherits, runner)
         checks.attempt("inherit.preloads", keeps_preloads, runner)
     if "refuse" in wanted:
@@ -440,6 +502,8 @@ def main():
     if "guide" in wanted:
         for option in ("--profile", "--validate"):
             checks.attempt("guide." + option.strip("-"), quoted, runner, option)
+    if "programs" in wanted:
+        checks.attempt("programs.rounds", rounds)
     return checks.end()
 
 

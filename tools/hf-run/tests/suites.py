@@ -31,9 +31,6 @@ RUNS = 3  # on a busy machine some of the tests fail now and then: those count t
 
 UNITS = ["unit/type/list", "unit/type/set", "unit/multi", "unit/lazyfree"]
 
-# With a profile the program finds a handler of SIGTERM that it has not set: hf-run(1), BUGS.
-KNOWN = {"test_interrupt_main_noerror (test.test_threading.InterruptMainTests.test_interrupt_main_noerror)"}
-
 
 def has_tests(python):
     return subprocess.run([python, "-c", "import test.test_threading"], stdout=subprocess.DEVNULL,
@@ -111,7 +108,7 @@ def main():
         checks.attempt("cpython", cpython, options.hf_run, python, with_glibc, [])
         # To a file: some tests want nothing on standard error.
         with tempfile.TemporaryDirectory() as folder:
-            checks.attempt("cpython.profile", cpython, options.hf_run, python, with_glibc | KNOWN,
+            checks.attempt("cpython.profile", cpython, options.hf_run, python, with_glibc,
                            ["--profile=" + os.path.join(folder, "profile")])
     checks.attempt("redis", redis, options.hf_run)
     checks.skip("memcached", "its tests need a server that was compiled with them")

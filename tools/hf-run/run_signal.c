@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * run_signal - with a profile, signals that would end the process have a handler, which writes the profile first;
+ * the program sees, and sets, the default in its place.
+ *
+ *   INT, TERM, HUP   on_terminate(), in place of the default
+ *   HF_RUN_SIGNAL    on_request(), in place of the default: writes the profile, and goes on
+ *
+ * A program that asks what the handler is must not find ours: CPython, for example, has a handler of its own for SIGINT
+ * only where it finds the default. sigset() and System V's signal() are left out.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run.h"
+
+static int requests; /* the signal of requests; 0 = none */
+static bool is_on;
+
+static void on_terminate(int number)
+{
+	struct sigaction action;
+
+	hf_run_end_by_signal();
+	memset(&action, 0, sizeof(action));
+	(void)hf_run_real()->sigaction(number, &action, NULL);
+	(void)raise(number);
+}
+
+static void on_request(int number)
+{
+	int kept = errno;
+
+	(void)number;
+	hf_run_request();
+	errno = kept;
+}
+
+/* What this process has in place of the default; NULL = the default. */
+static void (*handler_of(int number))(int)
+{
+	if (!is_on)
+		return NULL;
+	if (number == requests)
+		return on_request;
+	return number == SIGINT || number == SIGTERM || number == SIGHUP ? on_terminate : NULL;
+}
+
+static struct sigaction action_of(int number)
+{
+	struct sigaction action;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_handler = handler_of(number);
+	action.sa_flags = SA_RESTART;
+	(void)sigfillset(&action.sa_mask);
+	if (action.sa_handler == on_terminate) { /* which raises it again */
+		action.sa_flags |= (int)SA_NODEFER;
+		(void)sigdelset(&action.sa_mask, number);
+	}
+	return action;
+}
+
+HF_RUN_EXPORT int sigaction(int number, const struct sigaction *action, struct sigaction *old)
+{
+	void (*ours)(int) = handler_of(number);
+	struct sigaction in_place;
+	int error;
+
+	if (ours && action && action->sa_handler == SIG_DFL) {
+		in_place = action_of(number);
+		action = &in_place;
+	}
+	error = hf_run_real()->sigaction(number, action, old);
+	if (ours && !error && old && old->sa_handler == ours)
+		memset(old, 0, sizeof(*old));
+	return error;
+}
+
+HF_RUN_EXPORT void (*signal(int number, void (*handler)(int)))(int)
+{
+	void (*ours)(int) = handler_of(number);
+	void (*old)(int) = hf_run_real()->signal(number, handler);
+	struct sigaction in_place;
+
+	if (!ours || old == SIG_ERR)
+		return old;
+	if (handler == SIG_DFL) {
+		in_place = action_of(number);
+		(void)hf_run_real()->sigaction(number, &in_place, NULL);
+	}
+	return old == ours ? SIG_DFL : old;
+}
+
+/* glibc exports this name, too. Its header gives the attributes of the first one only. */
+#if !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmissing-attributes"
+#endif
+extern __typeof__(sigaction) __sigaction __attribute__((alias("sigaction"), visibility("default")));
+
+/* What is ignored stays so: a shell's background process, or one of nohup. */
+static void take_over(int number)
+{
+	struct sigaction action, old;
+
+	if (number && hf_run_real()->sigaction(number, NULL, &old) == 0 &&
+	    old.sa_handler == SIG_DFL) {
+		action = action_of(number);
+		(void)hf_run_real()->sigaction(number, &action, NULL);
+	}
+}
+
+void hf_run_signals_start(int request)
+{
+	requests = request;
+	is_on = true;
+	take_over(SIGINT);
+	take_over(SIGTERM);
+	take_over(SIGHUP);
+	take_over(requests);
+}
