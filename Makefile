@@ -110,7 +110,7 @@ kernel: ## a module in Debian's Linux (or KERNEL=6.1, 6.12), x86-64 and arm64, i
 	@scripts/bootstrap.sh kernel
 	$(PYTHON3) -B port/kernel/run.py $(KERNEL:%=--kernel %)
 
-kernel-tree: ## Debian's kernel with Holdfast's refcount and lockref, in QEMU; also the stock one, the lab's lockrefs, lockdep, 6.12; takes long
+kernel-tree: ## Debian's kernel with Holdfast's refcount, lockref, spinlock and user memory, in QEMU; also the stock one, the lab's lockrefs, lockdep, 6.12; takes long
 	@scripts/bootstrap.sh kernel
 	$(PYTHON3) -B port/kernel-tree/run.py --all
 

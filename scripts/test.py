@@ -308,7 +308,7 @@ def port(stage):
 
 
 def kernel_tree(stage):
-    """A Linux kernel with Holdfast's refcount and lockref, in QEMU: LKDTM's cases, file system stress, mutants."""
+    """A Linux kernel with Holdfast's counts, locks and user memory, in QEMU: LKDTM, sweeps, locktorture, storms, mutants."""
     lines(stage, "port/kernel-tree/run.py")
 
 

@@ -36,7 +36,7 @@ enum { CPUS = 4, MINE = CPUS - 1 };
 /* For a step of microseconds: emulators, and busy hosts, are slow. A mutant is expected to hang. */
 #ifdef KERNEL_MUTANTS
 #define LIMIT ((holdfast_mutant ? 5ull : 60ull) * NSEC_PER_SEC)
-#else
+#elif !defined(LIMIT)
 #define LIMIT (60ull * NSEC_PER_SEC)
 #endif
 
@@ -194,13 +194,16 @@ static const char *order_once(unsigned int round)
 		       : "another order";
 }
 
+#ifndef ROUNDS_OF_ORDER
+#define ROUNDS_OF_ORDER 16
+#endif
+
 static bool order(void)
 {
-	enum { ROUNDS = 16 };
 	const char *fault = NULL;
 	unsigned int round;
 
-	for (round = 0; round < ROUNDS && !fault; round++)
+	for (round = 0; round < ROUNDS_OF_ORDER && !fault; round++)
 		fault = order_once(round);
 	return judge("queue.order", &outer, fault, round);
 }

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: MIT
+"""The mutants of run.py: changes of Holdfast in its copy of the tree, all in one image. While the image runs,
+/sys/module/kernel/parameters/holdfast_mutant selects one, and holdfast_choice an implementation of user memory, so a mutant
+costs no build, and most of those of user memory not even a boot."""
+
+WORDS = "lib/holdfast/src/nofault/arch/x86_64_words.h"
+USER_MEMORY = "lib/holdfast/user_memory.c"
+QUEUED = "include/holdfast/internal/spinlock_queued.h"
+SEAM = "lib/holdfast/port/kernel/seam.c"
+LOCKREF = "include/holdfast/lockref.h"
+REFCOUNT = "include/holdfast/refcount.h"
+
+# (file, text that occurs once, its replacement). M(n) is "mutant n is selected"; T(n), "and the lock is a module's", so that
+# the kernel's own locks work and nothing but the test fails; C(n), "implementation n is selected".
+CHANGES = (
+    (USER_MEMORY, "	(static_cpu_has(X86_FEATURE_FSRM)       ? operation##_fsrm(__VA_ARGS__)",
+     "	(C(1) ? operation##_original(__VA_ARGS__) : C(2) ? operation##_rep_good(__VA_ARGS__) :"
+     " C(3) ? operation##_erms(__VA_ARGS__) : C(4) ? operation##_fsrm(__VA_ARGS__) :"
+     " static_cpu_has(X86_FEATURE_FSRM) ? operation##_fsrm(__VA_ARGS__)"),
+    (WORDS, "return hf_detail_clear_bytes(p, len);", "return hf_detail_clear_bytes(p, len - (M(1) && len));"),
+    (WORDS, "return clear_word_fault(p, left * 8 + len % 8);",
+     "return clear_word_fault(p, left * 8 + (M(2) ? 0 : len % 8));"),
+    (WORDS, "return here >= 8 ? len : len - here + hf_arch_rep_stosb(p, here);",
+     "return M(3) || here >= 8 ? len : len - here + hf_arch_rep_stosb(p, here);"),
+    (WORDS, "return len - here + hf_arch_rep_movsb(to, from, here);",
+     "return len - here + (M(4) ? 0 : hf_arch_rep_movsb(to, from, here));"),
+    (WORDS, "return hf_arch_rep_movsb(dst, src, len);", "return hf_arch_rep_movsb(dst, src, len - (M(5) && len == 131));"),
+    # AC is set again as the flags are written, which objtool does not see.
+    (USER_MEMORY, "	return BY_FEATURE(clear, dst, len);",
+     "	unsigned long left = BY_FEATURE(clear, dst, len);\n"
+     "	if (M(10))\n		asm volatile(\"pushfq; orq $0x40000, (%%rsp); popfq\" ::: \"memory\", \"cc\");\n"
+     "	return left + (M(6) && left);"),
+    (USER_MEMORY, "	return BY_FEATURE(copy, dst, src, len);",
+     "	unsigned long left = BY_FEATURE(copy, dst, src, len);\n	return left - (M(7) && left);"),
+    (WORDS, "		HF_ARCH_STORE64_OR(p, 0, fault);",
+     "	{\n		if (M(8))\n			*(volatile u64 *)p = 0;\n"
+     "		else\n			HF_ARCH_STORE64_OR(p, 0, fault);\n	}"),
+    (WORDS, "	return copy_word_fault(to, from, len);",
+     "	if (M(9) && (long)to < 0)\n		((volatile char *)to)[len - 1] = 1;\n	return copy_word_fault(to, from, len);"),
+    (QUEUED, "if (!(word & HF_DETAIL_QUEUED_LOCKED_MASK) &&\n		    (closed",
+     "if ((T(11) || !(word & HF_DETAIL_QUEUED_LOCKED_MASK)) &&\n		    (T(11) || closed"),
+    (QUEUED, "			hf_atomic32_store_release(&hf_env_node(next)->wait, 0);",
+     "			if (!T(12))\n			hf_atomic32_store_release(&hf_env_node(next)->wait, 0);"),
+    (QUEUED, "uint32_t taken = (word & HF_DETAIL_QUEUED_TAIL_MASK) |",
+     "uint32_t taken = (word & (HF_DETAIL_QUEUED_TAIL_MASK | (T(13) ? HF_DETAIL_QUEUED_PASSES_MASK : 0))) |"),
+    (SEAM, "return in_nmi() ? NMI : in_hardirq()", "return M(14) ? TASK : in_nmi() ? NMI : in_hardirq()"),
+    (SEAM, "	*used |= 1u << n;\n", "	if (!M(14))\n		*used |= 1u << n;\n"),
+    (QUEUED, "if (waiters && hf_detail_spinlock_queued_closed(*word))",
+     "if (!T(15) && waiters && hf_detail_spinlock_queued_closed(*word))"),
+    (QUEUED, "		if (word & HF_DETAIL_QUEUED_PENDING) {\n",
+     "		if (word & HF_DETAIL_QUEUED_PENDING) {\n			if (T(16) && (next = hf_atomic32_load_acquire(&node->next)))\n"
+     "				hf_atomic32_store_release(&hf_env_node(next)->wait, 0);\n"),
+    (QUEUED, "hf_atomic32_store_release(&hf_env_node(before)->next, index); /* I6 */",
+     "hf_atomic32_store_release(&hf_env_node(T(17) ? (before - 1 ^ 1) + 1 : before)->next, index);"),
+    (REFCOUNT, "return sum > i;", "return M(20) ? sum >= i : sum > i;"),
+    (LOCKREF, "return HF_LIKELY(hf_atomic64_try_cmpxchg_release(&l->word, &word, less));",
+     "return HF_LIKELY(hf_atomic64_try_cmpxchg_release(&l->word, &word, M(21) ? word : less));"),
+    (LOCKREF, "return HF_LIKELY(((uint32_t)word & HF_DETAIL_LOCKREF_LOCK_BITS) == 0);",
+     "return M(22) || HF_LIKELY(((uint32_t)word & HF_DETAIL_LOCKREF_LOCK_BITS) == 0);"),
+)
+# These files are compiled again for the mutants' image, and for the next one.
+COMPILED = ("lib/lockref.c", "drivers/misc/lkdtm/refcount.c", USER_MEMORY, "kernel/locking/qspinlock.c", SEAM)
+# The modules, which are tests, have no mutants, though they include the same headers.
+DECLARATIONS = ("#ifdef MODULE\n#define M(n) 0\n#define T(n) 0\n#define C(n) 0\n#else\n"
+                "extern int holdfast_mutant, holdfast_choice;\n"
+                "#define M(n) (holdfast_mutant == (n))\n#define C(n) (holdfast_choice == (n))\n"
+                # x86-64's MODULES_VADDR; above it are modules.
+                "#define T(n) (M(n) && (unsigned long)lock >= 0xffffffffa0000000ul)\n#endif\n")
+PARAMETERS = ("\n#include <linux/moduleparam.h>\nint holdfast_mutant, holdfast_choice;\n"
+              "core_param(holdfast_mutant, holdfast_mutant, int, 0644);\n"
+              "core_param(holdfast_choice, holdfast_choice, int, 0644);\n")
+
+
+class Mutant:
+    """number: in CHANGES; what is wrong; step: of init, that finds it; expected: a line, as a regular expression;
+    choice: implementation (1 original, 2 rep_good, 3 erms, 4 fsrm); alone: the guest does not outlive it; damages: more than
+    the test's locks may be damaged, so that the guest may end in any complaint before the line; by_hand: it is found by
+    chance, as two processes must meet, so only `run.py by-hand` and `run.py --all` run it."""
+
+    def __init__(self, number, step, expected, choice=0, alone=False, damages=False, by_hand=False):
+        self.number, self.step, self.expected, self.choice, self.alone = number, step, expected, choice, alone
+        self.damages, self.by_hand = damages, by_hand
+
+
+ORIGINAL, REP_GOOD, ERMS = 1, 2, 3
+QUEUE = "queue=seconds=3"  # until a waiter counts as lost
+LOCKREF = "lockref=milliseconds=5000"  # for another CPU to do wrong
+SWEEP = r"USER not ok user_memory\.%s\.tree # .*"
+LOST = r"QUEUE not ok queue\.order # a waiter (in an interrupt )?(was lost|does not arrive).*"
+MUTANTS = {
+    "clear-leaves-the-last-byte": Mutant(1, "user", SWEEP % "clear", ORIGINAL),
+    "residue-in-words": Mutant(2, "user", SWEEP % "clear", REP_GOOD),
+    "clear-stops-before-the-page-ends": Mutant(3, "user", SWEEP % "clear", ORIGINAL),
+    "copy-claims-what-it-did-not": Mutant(4, "user", SWEEP % "copy_(to|from)", ORIGINAL),
+    "copy-one-byte-less": Mutant(5, "user", SWEEP % "copy_(to|from)", ERMS),
+    "residue-one-more": Mutant(6, "user", SWEEP % "clear"),
+    "residue-one-less": Mutant(7, "user", SWEEP % "copy_(to|from)"),
+    "copy-writes-past-the-fault": Mutant(9, "user", SWEEP % "copy_from", ORIGINAL),
+    "access-stays-on": Mutant(10, "user", r"USER not ok user_memory\.access # .*"),
+    "inc-of-0": Mutant(20, "refcount", r"REFCOUNT_INC_ZERO: .*"),
+    "put-drops-nothing": Mutant(21, LOCKREF, r"LOCKREF not ok lockref\.put # .*"),
+    "lock-is-ignored": Mutant(22, LOCKREF, r"LOCKREF not ok lockref\.lock_half # .*"),
+    "no-exception-entry": Mutant(8, "user", r"BUG: unable to handle page fault.*", ORIGINAL, alone=True),
+    "lock-taken-while-held": Mutant(11, QUEUE, r"QUEUE not ok queue\.order # entered while it was held.*", alone=True),
+    "next-waiter-is-lost": Mutant(12, QUEUE, LOST, alone=True),
+    "passes-stay-in-a-free-lock": Mutant(13, QUEUE, r"QUEUE not ok queue\.word # 0000(?!0000).*", alone=True),
+    "interrupts-share-a-node": Mutant(14, QUEUE, LOST, alone=True, damages=True),
+    "barging-without-bound": Mutant(15, QUEUE, r"QUEUE not ok queue\.passes # .*passed over too often.*", alone=True),
+    # Two waiters race for the place: the test repeats until the wrong one wins.
+    "next-waiter-is-called-too-early": Mutant(16, QUEUE + ":rounds=2000", r"QUEUE not ok queue\.order # another order.*",
+                                              alone=True),
+    "link-in-a-wrong-node": Mutant(17, QUEUE, LOST, alone=True),
+    "storm-put-drops-nothing": Mutant(21, "tmpfs", r".*(still in use|Busy inodes).*", alone=True, by_hand=True),
+    # If one process changes a count under the lock while another changes it without, the count becomes wrong: a dentry is
+    # never freed, or is freed while it is in use. How the kernel notices that varies.
+    "storm-lock-is-ignored": Mutant(22, "tmpfs,ext2", r".*(still in use|Busy inodes).*", alone=True, damages=True,
+                                    by_hand=True),
+}
