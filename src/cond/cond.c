@@ -15,17 +15,23 @@
 #define HF_COND_SPIN_NS 10000
 #endif
 
-/* Above 0 if this thread's recent spins have ended with a signal: see should_spin(). */
+/*
+ * Above 0 if this thread's recent spins have ended with a signal; below 0 the number of waits without a
+ * spin, and how many they are next time. Models define their own.
+ */
 #ifndef HF_COND_CREDIT
 #define HF_COND_CREDIT spin_credit
+#define HF_COND_PAUSE spin_pause
 static __thread int32_t spin_credit __attribute__((tls_model("initial-exec")));
+static __thread int32_t spin_pause __attribute__((tls_model("initial-exec")));
 #endif
 
-enum { CREDIT_MAX = 8, SPIN_EACH = 32 };
+enum { CREDIT_MAX = 8, PAUSE_MIN = 32, PAUSE_MAX = 1024 };
 
 /*
- * A thread spins as long as its spins end with a signal, otherwise in one of SPIN_EACH waits. With one
- * processor it never does: the signaller could not run meanwhile.
+ * A thread spins as long as its spins end with a signal. After one that did not it spins in one of 32
+ * waits, and in half as many each time that this was in vain: a signaller that runs on this processor
+ * cannot run meanwhile. With one processor it never spins.
  */
 static bool should_spin(void)
 {
@@ -49,13 +55,20 @@ static bool spin_while(const hf_atomic32_t *word, uint32_t value, uint64_t deadl
 			break;
 		hf_wait_ns(ns);
 	}
-	if (hf_atomic32_load_relaxed(word) == value) {
-		HF_COND_CREDIT = HF_COND_CREDIT > 1 ? HF_COND_CREDIT - 1 : 1 - SPIN_EACH;
-		return false;
+	if (hf_atomic32_load_relaxed(word) != value) {
+		HF_COND_CREDIT = HF_COND_CREDIT < CREDIT_MAX ? HF_COND_CREDIT + 1 : CREDIT_MAX;
+		HF_COND_PAUSE = 0;
+		return true;
 	}
-	if (HF_COND_CREDIT < CREDIT_MAX)
-		HF_COND_CREDIT++;
-	return true;
+	if (HF_COND_CREDIT > 1) {
+		HF_COND_CREDIT--;
+	} else {
+		HF_COND_PAUSE = HF_COND_PAUSE ? HF_COND_PAUSE * 2 : PAUSE_MIN;
+		if (HF_COND_PAUSE > PAUSE_MAX)
+			HF_COND_PAUSE = PAUSE_MAX;
+		HF_COND_CREDIT = 1 - HF_COND_PAUSE;
+	}
+	return false;
 }
 
 /* ---- in one process ----------------------------------------------------------------------- */

@@ -45,7 +45,7 @@ struct thread_state {
 	bool no_barriers;              /* hf_env_barrier_all() fails */
 	bool mortal;                   /* may be killed before any access to shared memory */
 	uint64_t turn_ns;              /* of the mutex */
-	int32_t spin_credit;           /* the condition variable's */
+	int32_t spin_credit, spin_pause; /* the condition variable's */
 	struct hf_atomic32 *late_word; /* of the mutants store_relaxed_late, fetch_add_late */
 	uint32_t late_value, late_add;
 	uint32_t processor; /* where it runs */

@@ -47,6 +47,7 @@ public:
 #define HF_MUTEX_UNLOCKS hf_model::unlocks
 #define HF_COND_SPIN_NS 1
 #define HF_COND_CREDIT (*hf_model::spin_credit())
+#define HF_COND_PAUSE hf_model::self().spin_pause
 #define HF_DETAIL_RECHECK_NS 1
 #define BUCKET_TRIES 0
 
