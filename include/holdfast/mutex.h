@@ -94,8 +94,8 @@ typedef struct HF_CAPABILITY("mutex") hf_mutex_shared {
 } hf_mutex_shared_t;
 
 /*
- * hf_mutex_t's word is 0, free, or not, locked: 1, or after a wait for a condition variable the
- * holder's mark (W6 in src/parking/parking.c). Its waiters are in a table of the process.
+ * hf_mutex_t's word is 0, free, or not, locked: 1, or the mark of a holder that uses condition
+ * variables (W6 in src/parking/parking.c). Its waiters are in a table of the process.
  */
 #define HF_DETAIL_MUTEX_LOCKED 1u
 #define HF_DETAIL_MUTEX_PARKED 2u /* of hf_mutex_shared_t: locked, and threads may be parked */
@@ -116,12 +116,22 @@ void hf_detail_mutex_shared_wake(hf_atomic32_t *word)
 
 HF_END_DECLS
 
-/* 0 -> 1: one winner. Try the swap directly; do not load first. */
-HF_INLINE bool hf_detail_mutex_try_lock(hf_atomic32_t *word)
+/* 0 -> @locked: one winner. Try the swap directly; do not load first. */
+HF_INLINE bool hf_detail_mutex_swap(hf_atomic32_t *word, uint32_t locked)
 {
 	uint32_t found = 0;
 
-	return hf_atomic32_try_cmpxchg_acquire(word, &found, HF_DETAIL_MUTEX_LOCKED);
+	return hf_atomic32_try_cmpxchg_acquire(word, &found, locked);
+}
+
+HF_INLINE bool hf_detail_mutex_try_lock(hf_atomic32_t *word)
+{
+	return hf_detail_mutex_swap(word, HF_DETAIL_PARKING_MARK);
+}
+
+HF_INLINE bool hf_detail_mutex_shared_try_lock(hf_atomic32_t *word)
+{
+	return hf_detail_mutex_swap(word, HF_DETAIL_MUTEX_LOCKED);
 }
 
 HF_INLINE bool hf_detail_mutex_is_locked(const hf_atomic32_t *word)
@@ -129,7 +139,7 @@ HF_INLINE bool hf_detail_mutex_is_locked(const hf_atomic32_t *word)
 	return hf_atomic32_load_relaxed(word) != 0;
 }
 
-/* 1 -> 0, and then a look at the table. True = the slow unlock must follow. */
+/* Locked -> 0, and then a look at the table. True = the slow unlock must follow. */
 HF_INLINE bool hf_detail_mutex_set_free(hf_atomic32_t *word)
 {
 #if HF_TSAN
@@ -166,9 +176,9 @@ HF_INLINE bool hf_detail_mutex_lock(hf_atomic32_t *word, uint64_t deadline)
 	return true;
 }
 
-HF_INLINE bool hf_detail_mutex_trylock(hf_atomic32_t *word)
+HF_INLINE bool hf_detail_mutex_trylock(hf_atomic32_t *word, uint32_t mark)
 {
-	bool locked = HF_LIKELY(hf_detail_mutex_try_lock(word));
+	bool locked = HF_LIKELY(hf_detail_mutex_swap(word, mark));
 
 	if (locked) {
 		HF_DETAIL_TSAN_ACQUIRE(word);
@@ -188,7 +198,7 @@ HF_INLINE bool hf_detail_mutex_shared_lock(hf_atomic32_t *word, uint64_t deadlin
 {
 	if (!HF_DETAIL_VALIDATE_LOCK(word, hf_detail_mutex_is_locked(word)))
 		return true;
-	if (HF_UNLIKELY(!hf_detail_mutex_try_lock(word))) {
+	if (HF_UNLIKELY(!hf_detail_mutex_shared_try_lock(word))) {
 		if (!hf_detail_mutex_shared_lock_slow(word, deadline))
 			return false;
 		HF_DETAIL_TSAN_ACQUIRE(word);
@@ -254,7 +264,7 @@ HF_INLINE HF_MUST_CHECK bool hf_mutex_lock_timeout(hf_mutex_t *mutex, uint64_t t
 HF_INLINE HF_MUST_CHECK bool hf_mutex_trylock(hf_mutex_t *mutex)
 	HF_TRY_ACQUIRE(true, mutex) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	return hf_detail_mutex_trylock(&mutex->word);
+	return hf_detail_mutex_trylock(&mutex->word, HF_DETAIL_PARKING_MARK);
 }
 
 /**
@@ -308,7 +318,7 @@ HF_INLINE HF_MUST_CHECK bool hf_mutex_shared_lock_timeout(hf_mutex_shared_t *mut
 HF_INLINE HF_MUST_CHECK bool hf_mutex_shared_trylock(hf_mutex_shared_t *mutex)
 	HF_TRY_ACQUIRE(true, mutex) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	return hf_detail_mutex_trylock(&mutex->word);
+	return hf_detail_mutex_trylock(&mutex->word, HF_DETAIL_MUTEX_LOCKED);
 }
 
 /* hf_mutex_shared_unlock - as hf_mutex_unlock(). Ordering: release. */

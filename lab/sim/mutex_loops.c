@@ -17,6 +17,8 @@
 #define HF_PARKING_TURN (*(uint64_t *)(void *)hf_sim_local(2))
 #define HF_PARKING_SEEN (*(uint64_t *)(void *)hf_sim_local(4))
 
+#define HF_DETAIL_PARKING_MARK 1
+
 #include "../../src/mutex/mutex.c"
 
 #ifdef HF_DETAIL_PARKING_BUCKETS

@@ -212,14 +212,16 @@ MEANING = {
 
 
 class Waiter:
-    def __init__(self, address):
+    def __init__(self, address, ahead=None):
         p = pointer_bytes()
         memory = Memory(address, 6 * p)
         state = memory.u32(0)
         self.address = address
         self.state = STATES[state] if state < len(STATES) else "state %d" % state
         self.at, self.mutex = memory.pointer(p), memory.pointer(2 * p)
-        self.next = memory.pointer(3 * p)
+        self.next, self.behind = memory.pointer(3 * p), memory.pointer(5 * p)
+        if ahead:  # in no queue: it waits for the mutex, behind that waiter
+            self.at = ahead.at
 
     def __str__(self):
         return "%s %s" % (Threads.get().of_stack(self.address), self.state)
@@ -250,7 +252,12 @@ class Parking:
                 found.append(Waiter(address))
                 address = found[-1].next
             lists.append(found)
-        return lists[0] + lists[1][::-1]
+        queued = []
+        for waiter in lists[0] + lists[1][::-1]:
+            queued.append(waiter)
+            while queued[-1].behind and len(queued) < MOST:
+                queued.append(Waiter(queued[-1].behind, waiter))
+        return queued
 
     def at(self, address):
         """The waiters at a mutex or a condition variable, in queue order."""

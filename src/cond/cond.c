@@ -85,14 +85,6 @@ static bool wait_unqueued(hf_atomic32_t *cond, hf_atomic32_t *mutex, uint64_t de
 	return !hf_detail_is_past(deadline);
 }
 
-/* As hf_detail_mutex_try_lock(), 0 -> this thread's mark: its signals then know that it is the holder. */
-static bool try_lock_marked(hf_atomic32_t *mutex)
-{
-	uint32_t found = 0;
-
-	return hf_atomic32_try_cmpxchg_acquire(mutex, &found, hf_detail_parking_mark());
-}
-
 /* C1: the waiter is queued. A thread that parks leaves its processor to a waiter at the mutex. */
 static void unlock_to_wait(hf_atomic32_t *mutex, bool parks)
 {
@@ -109,25 +101,30 @@ static void unlock_to_wait(hf_atomic32_t *mutex, bool parks)
 __attribute__((__noinline__)) bool hf_detail_cond_wait(hf_atomic32_t *cond, hf_atomic32_t *mutex,
 						       uint64_t deadline)
 {
-	static const struct hf_detail_wait_calls spins = { try_lock_marked, unlock_to_wait,
+	static const struct hf_detail_wait_calls spins = { hf_detail_mutex_try_lock, unlock_to_wait,
 							   spin_while };
-	static const struct hf_detail_wait_calls parks = { try_lock_marked, unlock_to_wait, NULL };
-	uint64_t start = hf_detail_profile_begin(), moved = 0;
+	static const struct hf_detail_wait_calls parks = { hf_detail_mutex_try_lock, unlock_to_wait,
+							   NULL };
+	struct hf_detail_waited waited = { 0, NULL };
+	uint64_t start = hf_detail_profile_begin();
 	enum hf_detail_park result;
 
 	if (HF_UNLIKELY(!hf_detail_parking_table()))
 		return wait_unqueued(cond, mutex, deadline);
+	(void)hf_detail_parking_mark();
 	result = hf_detail_park_to_wait(cond, mutex, should_spin() ? &spins : &parks, deadline,
-					&moved);
-	if (moved)
-		start += hf_detail_profile_begin() - moved;
+					&waited);
+	if (waited.moved)
+		start += hf_detail_profile_begin() - waited.moved;
 	hf_detail_profile_end(start, HF_DETAIL_PROFILE_COND, cond, HF_DETAIL_CALL_SITE);
-	if (result != HF_DETAIL_PARK_LOCKED && !try_lock_marked(mutex)) {
-		if (!moved)
-			moved = hf_detail_profile_begin();
+	if (result != HF_DETAIL_PARK_LOCKED && !hf_detail_mutex_try_lock(mutex)) {
+		if (!waited.moved)
+			waited.moved = hf_detail_profile_begin();
 		(void)hf_detail_mutex_lock_contended(mutex, HF_ENV_FOREVER);
 	}
-	hf_detail_profile_end(moved, HF_DETAIL_PROFILE_MUTEX, mutex, HF_DETAIL_CALL_SITE);
+	hf_detail_profile_end(waited.moved, HF_DETAIL_PROFILE_MUTEX, mutex, HF_DETAIL_CALL_SITE);
+	if (waited.behind)
+		hf_detail_move_behind(waited.behind);
 	return result != HF_DETAIL_PARK_TIMED_OUT;
 }
 

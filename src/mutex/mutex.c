@@ -47,8 +47,8 @@ static bool lock_without_table(hf_atomic32_t *word, uint64_t deadline)
 
 		if (hf_detail_is_past(deadline))
 			return false;
-		(void)hf_env_park(word, HF_DETAIL_MUTEX_LOCKED, hf_detail_earlier(deadline, soon),
-				  HF_ENV_PRIVATE);
+		(void)hf_env_park(word, hf_atomic32_load_relaxed(word),
+				  hf_detail_earlier(deadline, soon), HF_ENV_PRIVATE);
 	}
 	return true;
 }

@@ -26,7 +26,7 @@ static bool shared_lock_contended(hf_atomic32_t *word, uint64_t deadline)
 	hf_wait_t wait = HF_WAIT_INIT;
 
 	for (uint32_t left = HF_MUTEX_SHARED_SPIN_NS; left > wait.ns; left -= wait.ns) {
-		if (hf_detail_mutex_try_lock(word)) /* 0 -> 1 */
+		if (hf_detail_mutex_shared_try_lock(word)) /* 0 -> 1 */
 			return true;
 		hf_wait_once(&wait, HF_WAIT_BACKOFF);
 	}

@@ -39,7 +39,7 @@
  *   Q1  A bucket's queue, and the waiters in it, change only under the bucket's lock. While a waiter
  *       is queued its thread stays in this file: so the waiter, and the object it waits for, exist,
  *       and the holder of the bucket's lock may touch both. No thread locks two buckets at a time: a
- *       waiter that moves is in no queue for a moment.
+ *       waiter that moves is in no queue for a moment, or until its turn comes (W7).
  *   Q2  Of the waiters for one lock only the first is WAKING or HEAD; the others are PARKED.
  *   Q3  An unlock must call its slow path while the first waiter is PARKED or WAKING: `need` counts
  *       the locks of a bucket for which that is so, and for a moment one more.
@@ -89,8 +89,13 @@
  *       W6  A thread that moves a waiter to the head of a lock's queue without waking it takes the
  *           steps of W1 in its place, under the bucket's lock, and wakes it if the lock is free or
  *           there was no barrier. If it knows that it holds the lock, it only sets `need`: the unlock
- *           that comes is its own. It knows that by the lock's word: a thread that locks after a
- *           wait stores its mark, a number that no other thread has.
+ *           that comes is its own. It knows that by the lock's word: a thread that has waited or
+ *           signalled before stores its mark when it locks, a number that no other thread has.
+ *
+ *       W7  A broadcast by the lock's holder, to threads of its processor only, moves the first one,
+ *           and each of them moves the one behind it when it has acquired the lock: as the only waiter
+ *           of a bucket, so without the bucket's lock. Until then a waiter behind another one is PARKED
+ *           in no queue. In the child of a fork it is dropped, as its thread is not there.
  *
  *   R   Making room. About as many threads are awake as there are processors, and one more is ready
  *       to run. While threads wait, one that has run for a turn since it last queued queues without
@@ -153,9 +158,10 @@ HF_DETAIL_DEBUGGERS_KNOW(offsetof(struct hf_detail_bucket, first) == 8 &&
 			 offsetof(struct hf_detail_bucket, arrived) == 24);
 HF_DETAIL_DEBUGGERS_KNOW(offsetof(struct hf_detail_waiter, at) == sizeof(void *) &&
 			 offsetof(struct hf_detail_waiter, lock) == 2 * sizeof(void *) &&
-			 offsetof(struct hf_detail_waiter, next) == 3 * sizeof(void *));
+			 offsetof(struct hf_detail_waiter, next) == 3 * sizeof(void *) &&
+			 offsetof(struct hf_detail_waiter, behind) == 5 * sizeof(void *));
 
-HF_DETAIL_PROCESS_STATE(parking, 5);
+HF_DETAIL_PROCESS_STATE(parking, 6);
 HF_DETAIL_PROCESS_STATE(marks, 1);
 
 static const hf_atomic32_t nobody[HF_DETAIL_PARKING_BUCKETS] = { HF_ATOMIC_INIT(0) };
@@ -195,14 +201,13 @@ static uint32_t new_mark(void)
 	return hf_atomic32_fetch_add_relaxed(last, 1) + 2;
 }
 
-/* 0 = this thread has none yet, 1 = none was left. */
-static __thread uint32_t thread_mark __attribute__((tls_model("initial-exec")));
+__thread uint32_t hf_detail_thread_mark = 1;
 
 uint32_t hf_detail_parking_mark(void)
 {
-	if (HF_UNLIKELY(!thread_mark))
-		thread_mark = new_mark();
-	return thread_mark;
+	if (HF_UNLIKELY(hf_detail_thread_mark == 1))
+		hf_detail_thread_mark = new_mark();
+	return hf_detail_thread_mark;
 }
 
 __attribute__((constructor(101))) static void start_parking(void)
@@ -295,7 +300,7 @@ static void waiter_append(struct hf_detail_bucket *bucket, struct hf_detail_wait
 	waiter->born = hf_atomic64_load_relaxed(&bucket->born);
 }
 
-/* Q7. Returns false if the parent process queued it. */
+/* Q7. Returns false if the parent process queued it last. */
 static bool waiter_is_queued(const struct hf_detail_bucket *bucket,
 			     const struct hf_detail_waiter *waiter)
 {
@@ -580,7 +585,6 @@ static bool move_as_only(struct hf_detail_waiter *waiter)
 	waiter->at = lock;
 	waiter->next = NULL;
 	waiter->born = born;
-	waiter->moved = hf_detail_profile_begin();
 	(void)hf_atomic32_fetch_add_relaxed(need, 1);
 	if (hf_atomic64_try_cmpxchg_release(&bucket->arrived, &none, (uint64_t)(uintptr_t)waiter))
 		return true;
@@ -805,7 +809,7 @@ static void queue_to_wait(hf_atomic32_t *at, struct hf_detail_waiter *waiter)
 
 enum hf_detail_park hf_detail_park_to_wait(hf_atomic32_t *at, hf_atomic32_t *lock,
 					   const struct hf_detail_wait_calls *calls,
-					   uint64_t deadline, uint64_t *moved)
+					   uint64_t deadline, struct hf_detail_waited *waited)
 {
 	enum hf_detail_park result = HF_DETAIL_PARK_RELEASED;
 	struct hf_detail_waiter waiter;
@@ -814,6 +818,7 @@ enum hf_detail_park hf_detail_park_to_wait(hf_atomic32_t *at, hf_atomic32_t *loc
 	waiter.lock = lock;
 	waiter.processor = hf_env_processor();
 	waiter.queued = false;
+	waiter.behind = NULL;
 	waiter.moved = 0;
 	hf_atomic32_store_relaxed(&waiter.state, calls->spin ? HF_DETAIL_WAITER_SPINNING
 							     : HF_DETAIL_WAITER_PARKED);
@@ -832,7 +837,9 @@ enum hf_detail_park hf_detail_park_to_wait(hf_atomic32_t *at, hf_atomic32_t *loc
 	}
 	if (!waiter_is_released(&waiter))
 		result = wait_to_lock(&waiter, calls->try_lock, HF_ENV_FOREVER);
-	*moved = waiter.moved;
+	waited->moved = waiter.moved;
+	if (waiter.behind && waiter_is_queued(bucket_of(lock), &waiter))
+		waited->behind = waiter.behind;
 	return result;
 }
 
@@ -855,6 +862,14 @@ static void leave_as_only(struct hf_detail_bucket *bucket, struct hf_detail_wait
 	change_flags(bucket, 0, HF_DETAIL_BUCKET_WAITERS);
 }
 
+/* Does a lock's word say that this thread is its holder? If it has no mark, it gets one for the next time. */
+static bool is_own_mark(uint32_t word)
+{
+	uint32_t mark = hf_detail_parking_mark();
+
+	return word == mark && mark != 1;
+}
+
 /*
  * Moves a waiter that is in no queue to that of its lock, and wakes it if it is the first.
  *
@@ -867,9 +882,9 @@ static void move_to_lock(struct hf_detail_waiter *waiter, uint32_t processor)
 	struct hf_detail_bucket *bucket = bucket_lock_blocked(lock);
 	bool is_near = waiter->processor == processor;
 
-	waiter->moved = hf_detail_profile_begin();
 	if (enqueue(bucket, waiter, HF_DETAIL_WAITER_PARKED)) {
-		if (is_near && hf_env_barrier_all() && hf_atomic32_load_relaxed(lock))
+		if (is_near && (is_own_mark(hf_atomic32_load_relaxed(lock)) ||
+				(hf_env_barrier_all() && hf_atomic32_load_relaxed(lock))))
 			leave_as_only(bucket, waiter);
 		else
 			woken = mark_first_waking(bucket, lock);
@@ -919,10 +934,44 @@ static void wake_one(const void *at, struct hf_detail_waiter *waiter, uint32_t p
 		waiter_wake(at, waiter_release(waiter));
 		return;
 	}
-	if (is_near && word != 1 && word == hf_detail_parking_mark() && move_as_only(waiter))
+	waiter->moved = hf_detail_profile_begin();
+	if (is_near && is_own_mark(word) && move_as_only(waiter))
 		return;
 	signals = hf_env_signals_block();
 	move_to_lock(waiter, processor);
+	hf_env_signals_restore(signals);
+}
+
+/* Moves a waiter, and those behind it. */
+static void move_each(struct hf_detail_waiter *waiter, uint32_t processor)
+{
+	struct hf_detail_waiter *behind;
+
+	for (; waiter; waiter = behind) {
+		behind = waiter->behind;
+		waiter->behind = NULL;
+		move_to_lock(waiter, processor);
+	}
+}
+
+/* W7: is this thread the holder of the lock for which all these wait, and its processor theirs? */
+static bool move_in_turn(const struct hf_detail_waiter *first, uint32_t processor)
+{
+	const struct hf_detail_waiter *waiter = first;
+
+	while (waiter && waiter->processor == processor && waiter->lock == first->lock)
+		waiter = waiter->behind;
+	return first && !waiter && is_own_mark(hf_atomic32_load_relaxed(first->lock));
+}
+
+void hf_detail_move_behind(struct hf_detail_waiter *behind)
+{
+	uint64_t signals;
+
+	if (move_as_only(behind))
+		return;
+	signals = hf_env_signals_block();
+	move_each(behind, hf_env_processor());
 	hf_env_signals_restore(signals);
 }
 
@@ -949,8 +998,8 @@ void hf_detail_unpark_one(hf_atomic32_t *at)
 }
 
 /*
- * Releases the waiters that spin, moves the others to the queue of the lock, and wakes the first of
- * those. If the lock is free, one more waiter is released at once, to use the lock until the first
+ * Releases the waiters that spin, moves the others to the queue of the lock, or the first one (W7), and
+ * wakes the first of those. If the lock is free, one more waiter is released at once, to use the lock until the first
  * one has woken up.
  *
  * The first waiter should be one of a processor that is not busy already, with this thread or with
@@ -995,15 +1044,14 @@ void hf_detail_unpark_all(hf_atomic32_t *at)
 		}
 		is_elsewhere = moved && moved->processor == busy && waiter->processor != busy;
 
-		waiter->next = is_elsewhere ? moved : NULL;
+		waiter->moved = hf_detail_profile_begin();
+		waiter->behind = is_elsewhere ? moved : NULL;
 		*(is_elsewhere ? &moved : last) = waiter;
 		if (!is_elsewhere)
-			last = &waiter->next;
+			last = &waiter->behind;
 	}
-	while ((waiter = moved)) {
-		moved = waiter->next;
-		move_to_lock(waiter, processor);
-	}
+	if (!move_in_turn(moved, processor) || !move_as_only(moved))
+		move_each(moved, processor);
 	hf_env_signals_restore(signals);
 }
 

@@ -37,7 +37,8 @@ struct hf_detail_waiter {
 	const void *at;      /* in whose queue it is: its lock, or what it waits for */
 	hf_atomic32_t *lock; /* what it will lock */
 	struct hf_detail_waiter *next, *prev;
-	uint64_t born;                      /* `born` of the bucket in which it was queued: Q7 */
+	struct hf_detail_waiter *behind; /* the one that its thread moves to the lock's queue: W7 */
+	uint64_t born;                   /* `born` of the bucket in which it was queued: Q7 */
 	HF_DETAIL_PARKING_NUMBER processor; /* where its thread ran before it queued */
 	uint64_t moved; /* when it was moved to its lock's queue, or 0; only for the profile */
 	/* In the queue of what it waits for; under its bucket's lock. */
@@ -82,6 +83,13 @@ enum hf_detail_park {
 
 typedef bool hf_detail_try_lock_t(hf_atomic32_t *lock);
 
+/* What a wait leaves to do. */
+struct hf_detail_waited {
+	uint64_t moved; /* for the profile: when it began to wait for the lock */
+	struct hf_detail_waiter
+		*behind; /* for hf_detail_move_behind(), with the lock held; or NULL */
+};
+
 struct hf_detail_wait_calls {
 	hf_detail_try_lock_t *try_lock;
 	void (*before_sleep)(hf_atomic32_t *lock, bool parks);
@@ -111,21 +119,20 @@ void hf_detail_unpark_and_leave(hf_atomic32_t *lock);
 
 /*
  * Queues this thread at @at, a number of waiters, and waits until it is unparked; then it has been
- * RELEASED, or has waited for the lock, too, and is LOCKED. Without `spin` it parks at once. For the
- * profile, *@moved is the time since when it has waited for the lock.
+ * RELEASED, or has waited for the lock, too, and is LOCKED. Without `spin` it parks at once.
  */
 enum hf_detail_park hf_detail_park_to_wait(hf_atomic32_t *at, hf_atomic32_t *lock,
 					   const struct hf_detail_wait_calls *calls,
-					   uint64_t deadline, uint64_t *moved);
+					   uint64_t deadline, struct hf_detail_waited *waited);
+
+/* Moves a waiter to the queue of the lock, which this thread holds (W7). */
+void hf_detail_move_behind(struct hf_detail_waiter *behind);
 
 /* Unparks the first thread that waits at @at, or all: releases it, or moves it to its lock's queue. */
 void hf_detail_unpark_one(hf_atomic32_t *at);
 void hf_detail_unpark_all(hf_atomic32_t *at);
 
-/*
- * What this thread should store to a lock's word, in place of 1, when it acquires the lock to run
- * after a wait: no other thread's locks have it (W6).
- */
+/* From here on this thread's locks store a mark, in place of 1, that no other thread's have (W6). */
 uint32_t hf_detail_parking_mark(void);
 
 /* Has this thread run for so many turns since it last waited? A new turn begins after a pause. */

@@ -13,7 +13,8 @@
  *               the unlock of whoever holds the mutex wakes it
  *   relay       two threads signal each other in turns: the signaller knows that it holds the mutex,
  *               so it moves the only waiter of the bucket without the bucket's lock
- *   strangers   the same beside a thread that waits with another mutex, in the same bucket
+ *   in turn     a broadcast by a thread that knows that it holds the mutex: each waiter moves the next
+ *   strangers   relay beside a thread that waits with another mutex, in the same bucket
  *   freed       the first thread that is woken frees the condition variable as soon as it returns:
  *               no thread touches it afterwards (C2)
  * and at the end the table is empty.
@@ -166,6 +167,19 @@ struct one_processor : Base {
 	{
 		for (hf_model::thread_state &t : threads)
 			t.processor = 0;
+	}
+};
+
+static unsigned long moved_behind;
+
+/* The same, and the signaller has a mark, as after a wait. */
+template <class Base>
+struct marked : one_processor<Base> {
+	marked() { threads[0].mark = 2; }
+	void changed(const void *object, uint64_t before, uint64_t after, const where &at)
+	{
+		(void)object, (void)before, (void)after;
+		moved_behind += rl::thread_index() != 0 && strcmp(at.func_, "move_as_only") == 0;
 	}
 };
 
@@ -339,6 +353,12 @@ int main(int argc, char **argv)
 	run.random<one_processor<handover<own, 4, BROADCAST_AFTER>>, 4>("near", 30000);
 	run.random<no_barrier<one_processor<handover<own, 3, SIGNAL_INSIDE, true>>>, 3>("near",
 											30000);
+	run.search<marked<handover<own, 2, BROADCAST_INSIDE>>, 2>("in turn", 1);
+	run.random<marked<handover<own, 3, BROADCAST_INSIDE>>, 3>("in turn", 60000);
+	run.random<marked<handover<own, 4, BROADCAST_INSIDE>>, 4>("in turn", 30000);
+	run.random<marked<handover<own, 4, BROADCAST_INSIDE, true>>, 4>("in turn", 30000);
+	run.random<marked<freed_by_first<4, BROADCAST_INSIDE>>, 4>("in turn", 20000);
+	run.random<first_use<marked<handover<own, 4, BROADCAST_INSIDE>>>, 4>("in turn", 20000);
 	run.search<first_use<handover<own, 2, SIGNAL_AFTER>>, 2>("cond", 2);
 	run.random<first_use<handover<own, 4, BROADCAST_INSIDE>>, 4>("cond", 20000);
 	run.search<relay<1>, 2>("relay", 1);
@@ -358,6 +378,7 @@ int main(int argc, char **argv)
 	run.random<no_barrier<handover<own, 4, BROADCAST_INSIDE, true>>, 4>("no barrier", 30000);
 	run.must_reach("a thread waits", waited);
 	run.must_reach("a thread gives up", gave_up);
+	run.must_reach("a waiter moves the one behind it", moved_behind);
 	run.must_reach("a waiter is moved without the bucket's lock", moved_as_only);
 	return run.end();
 }

@@ -23,7 +23,7 @@
  *                 acquire the mutex, and at the end it is free; also while others time out
  * All timeouts are minimal, so that the search reaches every step early.
  */
-// MUTANT: take_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf_detail_mutex_try_lock
+// MUTANT: take_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf_detail_mutex_swap
 // MUTANT: unlock_release HF_MUTANT=store_release HF_MUTANT_IN=hf_detail_mutex_set_free
 // MUTANT: unlock_without_fence HF_MUTANT=fence_light
 // MUTANT: parks_without_barrier HF_MUTANT=barrier_missing
@@ -31,7 +31,7 @@
 // MUTANT: not_marked_as_waking HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=mark_first_waking
 // MUTANT: wake_up_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=waiter_wake
 // MUTANT: park_torn HF_MUTANT=park_torn HF_MUTANT_IN=waiter_park
-// MUTANT: take_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=hf_detail_mutex_try_lock
+// MUTANT: take_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=hf_detail_mutex_swap
 // MUTANT: leaver_wakes_nobody HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=finish_wait HF_MODEL_ONLY=crossed
 // MUTANT: skips_the_wake_of_another HF_MUTANT=load_relaxed_is_1 HF_MUTANT_IN=need_is_one HF_MODEL_ONLY=at
 // MUTANT: parks_behind_an_old_flag HF_MUTANT=store_relaxed_keeps_bit1 HF_MUTANT_IN=change_flags HF_MODEL_ONLY=at

@@ -20,6 +20,7 @@
  *   ROOM       a thread's turn may be over (R)
  *   SPINS      a thread may spin before it parks to wait
  *   ONE_PROCESSOR  all threads ran on the same one; otherwise thread 1 did not
+ *   MARKED     thread 2 has a mark from the first; a thread that waits has one from then on
  *
  *   WAITS 3    threads 0 and 1 signal each other in turns, with the lock held; thread 2 locks and unlocks. Each has a condition
  *              variable, and all share the bucket
@@ -59,7 +60,9 @@ bit was_closed; /* when the last one arrived */
 mtype state[THREADS];
 byte at[THREADS];
 bit in_queue[THREADS];
-bit has_mark[THREADS];      /* the lock was acquired after a wait, so its word is the thread's mark */
+bit marks[THREADS];         /* the thread has a mark, which its locks store */
+bit has_mark[THREADS];      /* it holds the lock, whose word is its mark */
+bit has_behind[THREADS];    /* W7: the other one of threads 0 and 1 is behind this one */
 bit asleep[THREADS], woken[THREADS];
 
 byte waiters[2];            /* the condition variables' words */
@@ -104,13 +107,13 @@ inline barrier_near()
 #endif
 }
 
-/* hf_detail_mutex_try_lock(): 0 -> 1 */
+/* hf_detail_mutex_try_lock(): 0 -> 1, or the thread's mark */
 inline try_lock(m, locked)
 {
 	d_step {
 		flush(_pid);
 		if
-		:: word[m] == 0 -> word[m] = 1; locked = 1; assert(holder[m] == NOBODY); holder[m] = _pid
+		:: word[m] == 0 -> word[m] = 1; locked = 1; has_mark[_pid] = marks[_pid]; assert(holder[m] == NOBODY); holder[m] = _pid
 		:: else -> locked = 0
 		fi
 	}
@@ -416,10 +419,61 @@ inline lock(m, timed, got)
 
 /* ---- waiting for a signal -------------------------------------------------------------------- */
 
+/* W6: a waiter of this thread's processor stays PARKED, for the unlock to wake. */
+inline move_to_lock(t)
+{
+	atomic { BUCKET; bucket_held = 1; enqueue(t, 0, PARKED, is_first); certain = 0 };
+	if
+	:: is_first && PROCESSOR(t) == PROCESSOR(_pid) ->
+		if
+		:: atomic { barrier_near(); certain = 1 }
+#ifdef REFUSED
+		:: skip
+#endif
+		fi
+	:: else
+	fi;
+	atomic {
+		flush(_pid);
+		if
+		:: is_first && !(certain && word[0]) && MOVED_IS_WOKEN -> mark_first_waking(0, one)
+		:: is_first && certain && word[0] && queued == 1 && arrivals == 0 -> /* leave_as_only() */
+			take_out(t); at[t] = 0; has_waiters = 0; is_waking = 0; is_awaited = 0;
+			bucket_held = 0; arrive(t)
+		:: else
+		fi;
+		bucket_held = 0; is_first = 0; certain = 1
+	};
+	atomic { wake(one); one = NOBODY }
+}
+
+#define IS_NEAR(t) (PROCESSOR(t) == PROCESSOR(_pid))
+#define MOVES(t) (state[t] == PARKED && word[0] && (IS_NEAR(t) || has_waiters))
+
+inline move_as_only(t, done)
+{
+	done = 0;
+	if
+	:: !(arrivals != 0 || CLOSED) ->
+#ifndef MUTANT_NEED
+		need++;
+#endif
+		atomic {
+			flush(_pid);
+			if
+			:: !(arrivals != 0 || CLOSED) -> at[t] = 0; arrive(t); done = 1
+			:: else -> need--
+			fi
+		}
+	:: else
+	fi
+}
+
 /* hf_detail_park_to_wait() at the condition variable, with lock 0; signalled 0 = timed out */
 inline park_to_wait(timed, signalled)
 {
 	signalled = 1;
+	marks[_pid] = 1;
 	COUNT(COND_OF(_pid)) = COUNT(COND_OF(_pid)) + 1;
 	atomic {
 		flush(_pid);
@@ -491,13 +545,22 @@ inline park_to_wait(timed, signalled)
 	fi;
 	if
 	:: result == WAS_RELEASED ->
-		try_lock(0, got); /* try_lock_marked(), as in wait_to_lock() */
-		has_mark[_pid] = got;
+		try_lock(0, got);
 		if :: got :: else -> lock(0, 0, got) fi;
 		got = 0
-	:: else -> has_mark[_pid] = 1
+	:: else
 	fi;
-	result = 0
+	result = 0;
+	if
+#ifndef MUTANT_BEHIND
+	:: has_behind[_pid] -> /* hf_detail_move_behind() */
+		has_behind[_pid] = 0; other = 1 - _pid;
+		move_as_only(other, late);
+		if :: late :: else -> move_to_lock(other) fi;
+		late = 0; other = NOBODY
+#endif
+	:: else
+	fi
 }
 
 /* take_first(): of a condition variable's queue */
@@ -507,56 +570,6 @@ inline take_first(where, first_waiter)
 	if
 	:: first_waiter == NOBODY
 	:: else -> take_out(first_waiter); in_queue[first_waiter] = 0
-	fi
-}
-
-/* W6: a waiter of this thread's processor stays PARKED, for the unlock to wake. */
-inline move_to_lock(t)
-{
-	atomic { BUCKET; bucket_held = 1; enqueue(t, 0, PARKED, is_first); certain = 0 };
-	if
-	:: is_first && PROCESSOR(t) == PROCESSOR(_pid) ->
-		if
-		:: atomic { barrier_near(); certain = 1 }
-#ifdef REFUSED
-		:: skip
-#endif
-		fi
-	:: else
-	fi;
-	atomic {
-		flush(_pid);
-		if
-		:: is_first && !(certain && word[0]) && MOVED_IS_WOKEN -> mark_first_waking(0, one)
-		:: is_first && certain && word[0] && queued == 1 && arrivals == 0 -> /* leave_as_only() */
-			take_out(t); at[t] = 0; has_waiters = 0; is_waking = 0; is_awaited = 0;
-			bucket_held = 0; arrive(t)
-		:: else
-		fi;
-		bucket_held = 0; is_first = 0; certain = 1
-	};
-	atomic { wake(one); one = NOBODY }
-}
-
-#define IS_NEAR(t) (PROCESSOR(t) == PROCESSOR(_pid))
-#define MOVES(t) (state[t] == PARKED && word[0] && (IS_NEAR(t) || has_waiters))
-
-inline move_as_only(t, done)
-{
-	done = 0;
-	if
-	:: !(arrivals != 0 || CLOSED) ->
-#ifndef MUTANT_NEED
-		need++;
-#endif
-		atomic {
-			flush(_pid);
-			if
-			:: !(arrivals != 0 || CLOSED) -> at[t] = 0; arrive(t); done = 1
-			:: else -> need--
-			fi
-		}
-	:: else
 	fi
 }
 
@@ -614,8 +627,17 @@ inline unpark_all(where)
 #ifdef MUTANT_TOUCH
 		assert(!IS_GONE);
 #endif
-		if :: moved & 1 -> move_to_lock(0) :: else fi;
-		if :: moved & 2 -> move_to_lock(1) :: else fi
+		late = 0;
+		if
+		:: moved == 3 && IS_NEAR(0) && IS_NEAR(1) && has_mark[_pid] -> /* move_in_turn() */
+			has_behind[other] = 1;
+			move_as_only(other, late);
+			if :: late :: else -> has_behind[other] = 0 fi
+		:: else
+		fi;
+		if :: (moved & 1) && !late -> move_to_lock(0) :: else fi;
+		if :: (moved & 2) && !late -> move_to_lock(1) :: else fi;
+		late = 0
 	fi;
 	moved = 0; other = NOBODY
 }
@@ -629,6 +651,9 @@ active [THREADS] proctype thread()
 	bit needed = 0, exchanged = 0, is_first = 0, was_first = 0, alone = 0, certain = 1, late = 0, signalled = 0, spins = 0;
 
 	at[_pid] = NOWHERE;
+#ifdef MARKED
+	marks[_pid] = _pid == THREADS - 1;
+#endif
 #if WAITS == 0
 	lock(0, (_pid < TIMED), got);
 	if :: got -> unlock(0) :: else fi;

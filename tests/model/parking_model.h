@@ -36,6 +36,7 @@ public:
 #define HF_DETAIL_PARKING_NUMBER hf_model::watched_field<uint32_t>
 #define HF_DETAIL_PARKING_BUCKETS 1
 #define HF_DETAIL_PARKING_INDEX(at) ((void)(at), 0u)
+#define HF_DETAIL_PARKING_MARK (hf_model::self().mark ? hf_model::self().mark : 1)
 #define HF_MUTEX_SPIN_NS 1
 #define HF_MUTEX_SHARED_SPIN_NS 1
 #define HF_MUTEX_POLL_NS 1
@@ -122,7 +123,7 @@ struct hf_detail_parking *hf_detail_parking_table(void)
 
 uint32_t hf_detail_parking_mark(void)
 {
-	return 2 + rl::thread_index();
+	return hf_model::self().mark = 2 + rl::thread_index();
 }
 
 inline void hf_model::parking::use()

@@ -27,6 +27,7 @@ SCENARIOS = {
     "signals in turns, one processor": ("WAITS=3 ONE_PROCESSOR", 100_000),
     "broadcast, the last waiter frees the condition variable": ("WAITS=2 SPINS", 1_000_000),
     "broadcast with the lock held": ("WAITS=2 SPINS INSIDE", 1_000_000),
+    "broadcast with the lock held, in turn": ("WAITS=2 INSIDE ONE_PROCESSOR MARKED", 20_000),
 }
 # By --long: up to 50 million states, which take minutes. A bit for each state, so a few are missed.
 LONG = {
@@ -46,6 +47,7 @@ MUTANTS = {
     "NEED": ("WAITS=3 ONE_PROCESSOR", "%s|assertion" % LOST, "a waiter is moved without the bucket's lock and not counted as one that an unlock must wake"),
     "MARK": ("WAITS=1 ONE_PROCESSOR", LOST, "a signaller that does not hold the lock moves a waiter without the bucket's lock"),
     "STRANGER": ("WAITS=3 ONE_PROCESSOR", LOST, "a waiter for something else is taken out and not released"),
+    "BEHIND": ("WAITS=2 INSIDE ONE_PROCESSOR MARKED", LOST, "a waiter that has locked does not move the one behind it (W7)"),
     "LEAVE": ("WAITS=1 TIMED=1", "%s|%s|assertion" % (LOST, TWICE), "a waiter that times out consumes its signal"),
 }
 

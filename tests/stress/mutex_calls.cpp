@@ -19,10 +19,12 @@
 #include "holdfast/cond.h"
 
 static bool count_barrier();
+static uint32_t the_processor();
 #define HF_MUTEX_SPIN_NS 1
 #define HF_PARKING_HEAD_SPIN_NS 1
 #define HF_PARKING_TURN_NS (UINT64_MAX / 4)
 #define hf_env_barrier_all count_barrier
+#define hf_env_processor the_processor
 #include "../../src/parking/parking.c"
 
 #include "../../src/mutex/mutex.c"
@@ -55,6 +57,12 @@ static bool count_barrier()
 	return true;
 }
 
+/* All threads seem to share one: a broadcast then moves its waiters. */
+static uint32_t the_processor()
+{
+	return 0;
+}
+
 /* Reads six arguments, the most of any call; AddressSanitizer would report those that the caller lacks. */
 extern "C" __attribute__((no_sanitize("address"))) long syscall(long number, ...) noexcept
 {
@@ -85,6 +93,7 @@ void wait_for(const std::atomic<unsigned long> &word, unsigned long value)
 hf_mutex_t mutex = HF_MUTEX_INIT;
 hf_cond_t cond = HF_COND_INIT;
 bool open_door;
+unsigned long broadcasts;
 
 void lock_once()
 {
@@ -121,6 +130,22 @@ void signal_one()
 	hf_cond_signal(&cond);
 }
 
+void wait_for_all()
+{
+	hf_mutex_lock(&mutex);
+	for (unsigned long before = broadcasts; broadcasts == before;)
+		hf_cond_wait(&cond, &mutex);
+	hf_mutex_unlock(&mutex);
+}
+
+void signal_all()
+{
+	hf_mutex_lock(&mutex);
+	broadcasts++;
+	hf_cond_broadcast(&cond);
+	hf_mutex_unlock(&mutex);
+}
+
 /* A round: before(), then the threads park in wait() one by one, then after(). */
 const struct script {
 	const char *name;
@@ -136,6 +161,8 @@ const struct script {
 	{ "four waiters", 4, hold, lock_once, let_go, { 4, 4, 1, 26 }, 0 },
 	/* The only waiter of its bucket, which has had one before. */
 	{ "signal", 1, nothing, wait_once, signal_one, { 1, 1, 0, 0 }, 0 },
+	/* Only the broadcast takes a bucket's lock (W7); its thread has a mark from the second round on. */
+	{ "broadcast", 4, nothing, wait_for_all, signal_all, { 4, 4, 0, 2 }, 0 },
 	{ "signal to a thread that spins",
 	  1,
 	  nothing,

@@ -41,20 +41,15 @@ bool hf_run_is_mine(const struct hf_run_mutex *m)
 
 uint32_t hf_detail_parking_mark(void); /* src/parking/parking.c */
 
-/* This thread's mark, or 0: not known yet. */
-static HF_RUN_THREAD uint32_t mark;
-
 /*
  * As hf_mutex_trylock(), with this thread's mark in the word: a signal with the mutex held then knows
  * that it is (W6 in src/parking/parking.c).
  */
 static inline bool trylock_marked(struct hf_run_mutex *m)
 {
-	uint32_t found = 0;
-
-	if (HF_UNLIKELY(!mark))
-		mark = hf_detail_parking_mark();
-	return HF_LIKELY(hf_atomic32_try_cmpxchg_acquire(&m->lock.word, &found, mark));
+	if (HF_UNLIKELY(HF_DETAIL_PARKING_MARK == 1))
+		(void)hf_detail_parking_mark();
+	return HF_LIKELY(hf_detail_mutex_try_lock(&m->lock.word));
 }
 
 static void set_owner(struct hf_run_mutex *m, const void *owner)

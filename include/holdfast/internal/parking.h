@@ -3,10 +3,11 @@
 #define HF_PARKING_H
 #pragma GCC system_header
 /*
- * parking - the part of the table of waiters that an inline unlock reads (src/parking/parking.c).
+ * parking - what an inline lock and unlock read of the table of waiters (src/parking/parking.c).
  *
  *   hf_detail_parking_need[]    for each bucket: does an unlock have to call its slow path?
  *   HF_DETAIL_PARKING_INDEX()   the bucket of an address
+ *   HF_DETAIL_PARKING_MARK      what a lock of this thread stores to a mutex's word: 1, or its mark
  *
  * Context   any thread; only where threads can park (HF_ENV_HAS_PARK)
  */
@@ -26,6 +27,14 @@ HF_BEGIN_DECLS
 /* Points to zeros until the table is allocated. */
 extern const hf_atomic32_t *volatile hf_detail_parking_need
 	HF_DETAIL_LINKED(hf_detail_parking_need) HF_API_EACH;
+
+/* 1, until this thread has waited for a condition variable or signalled one: then its mark (W6). */
+#ifndef HF_DETAIL_PARKING_MARK
+#define HF_DETAIL_PARKING_MARK hf_detail_thread_mark
+extern __thread uint32_t hf_detail_thread_mark HF_DETAIL_LINKED(hf_detail_thread_mark)
+HF_API_EACH
+__attribute__((tls_model("initial-exec")));
+#endif
 
 HF_END_DECLS
 
