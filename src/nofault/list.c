@@ -8,14 +8,22 @@
 /* The sum of the lengths; more than LONG_MAX if it overflows. */
 static inline size_t bytes_of(const struct hf_iovec *list, size_t count)
 {
-	size_t sum = 0, any = 0;
+	size_t sum = 0, wrapped = 0;
 
-	/* Branch-free: before a sum wraps, it or a length has set the highest bit of `any`. */
-	for (size_t i = 0; i < count; i++) {
-		sum += list[i].len;
-		any |= sum | list[i].len;
-	}
-	return sum | (any & ~(size_t)LONG_MAX);
+	for (size_t i = 0; i < count; i++)
+		wrapped += __builtin_add_overflow(sum, list[i].len, &sum);
+	return wrapped ? SIZE_MAX : sum;
+}
+
+#define SHORT_TRY(instruction) "1:	" instruction "\n" HF_SITE("1b", "%l[fault]")
+
+/* The lengths that copy_short() takes. */
+#define SHORT_FROM ((size_t)16)
+#define SHORT_TO ((size_t)64)
+
+static inline bool is_short(size_t len)
+{
+	return len - SHORT_FROM <= SHORT_TO - SHORT_FROM;
 }
 
 /*
@@ -25,32 +33,33 @@ static inline size_t bytes_of(const struct hf_iovec *list, size_t count)
 HF_NO_SANITIZE static inline bool copy_short(char *to, const char *from, size_t len)
 {
 #if HF_ARCH_HAS_REP && HF_HAS_VECTORS
-	hf_detail_w16 a, b, c, d;
-
-	if (len > 64 || HF_UNLIKELY(hf_detail_crosses_page(to, 64)))
+	if (HF_UNLIKELY(hf_detail_crosses_page(to, SHORT_TO)))
 		return false;
-	HF_ARCH_LOAD_OR("movups", a, "x", (const hf_detail_w16 *)from, fault);
-	HF_ARCH_LOAD_OR("movups", d, "x", (const hf_detail_w16 *)(from + len - 16), fault);
-	if (len > 32) {
-		HF_ARCH_LOAD_OR("movups", b, "x", (const hf_detail_w16 *)(from + 16), fault);
-		HF_ARCH_LOAD_OR("movups", c, "x", (const hf_detail_w16 *)(from + len - 32), fault);
-		HF_ARCH_STORE_OR("movups", (hf_detail_w16 *)(to + 16), b, "x", fault);
-		HF_ARCH_STORE_OR("movups", (hf_detail_w16 *)(to + len - 32), c, "x", fault);
-	}
-	HF_ARCH_STORE_OR("movups", (hf_detail_w16 *)to, a, "x", fault);
-	HF_ARCH_STORE_OR("movups", (hf_detail_w16 *)(to + len - 16), d, "x", fault);
+	/* clang-format off */
+	/* One block, so that the compiler computes no address twice. */
+	__asm__ volatile goto(
+		SHORT_TRY("movups	(%1), %%xmm0")
+		SHORT_TRY("movups	-16(%1, %2), %%xmm1")
+		"	cmp	$32, %2\n"
+		"	jbe	2f\n"
+		SHORT_TRY("movups	16(%1), %%xmm2")
+		SHORT_TRY("movups	-32(%1, %2), %%xmm3")
+		SHORT_TRY("movups	%%xmm2, 16(%0)")
+		SHORT_TRY("movups	%%xmm3, -32(%0, %2)")
+		"2:\n"
+		SHORT_TRY("movups	%%xmm0, (%0)")
+		SHORT_TRY("movups	%%xmm1, -16(%0, %2)")
+		:
+		: "r"(to), "r"(from), "r"(len)
+		: "xmm0", "xmm1", "xmm2", "xmm3", "cc", "memory"
+		: fault);
+	/* clang-format on */
 	return true;
 fault:
 #else
 	(void)to, (void)from, (void)len;
 #endif
 	return false;
-}
-
-/* Used where a sanitizer is linked. */
-__attribute__((__noinline__)) static size_t copy_checked(void *dst, const void *src, size_t len)
-{
-	return hf_copy_nofault(dst, src, len);
 }
 
 /* A position in a list: a range, the next byte in it, and how many of its bytes are left. */
@@ -68,6 +77,12 @@ static inline void find_byte(struct place *p)
 		p->next = (char *)p->range->base;
 		p->left = p->range->len;
 	}
+}
+
+static inline void advance(struct place *p, size_t len)
+{
+	p->next += len;
+	p->left -= len;
 }
 
 static struct place start_of(const struct hf_iovec *list)
@@ -88,15 +103,105 @@ static size_t range_of(struct place p, const struct hf_iovec *list, size_t count
 	return i;
 }
 
+/* Without the question whether a sanitizer is linked. */
+static inline hf_copy_function_t of_this_cpu(void)
+{
+	return (hf_copy_function_t)(uintptr_t)hf_atomic64_load_relaxed(&hf_detail_copy);
+}
+
+/*
+ * Copies @all bytes, at least 1. @ends: gets where both lists end, if it is not NULL. Returns the bytes
+ * not copied.
+ */
+__attribute__((__noinline__)) static size_t copy_any(struct place to, struct place from, size_t all,
+						     struct place *ends)
+{
+	const bool watched = hf_detail_has_sanitizer(); /* it does not see copy_short() */
+	size_t rest = 0;
+
+	do {
+		size_t len, missed = 0;
+
+		find_byte(&to); /* while bytes are left, both sides have one */
+		find_byte(&from);
+		len = to.left < from.left ? to.left : from.left;
+		if (watched)
+			missed = hf_copy_nofault(to.next, from.next, len);
+		else if (!is_short(len) || !copy_short(to.next, from.next, len))
+			missed = of_this_cpu()(to.next, from.next, len);
+		len -= missed;
+		if (HF_UNLIKELY(missed)) { /* the end */
+			rest = all - len;
+			all = len;
+		}
+		advance(&to, len);
+		advance(&from, len);
+		all -= len;
+	} while (all);
+	if (ends) {
+		ends[0] = to;
+		ends[1] = from;
+	}
+	return rest;
+}
+
+/* The same where no sanitizer is linked. While all are short it calls nothing, and so saves no register. */
+__attribute__((__noinline__)) static size_t
+copy_all(const struct hf_iovec *dst, const struct hf_iovec *src, size_t all, struct place *ends)
+{
+	struct place to = start_of(dst), from = start_of(src);
+
+	do {
+		size_t len;
+
+		find_byte(&to);
+		find_byte(&from);
+		len = to.left < from.left ? to.left : from.left;
+		if (HF_UNLIKELY(!is_short(len)) ||
+		    HF_UNLIKELY(!copy_short(to.next, from.next, len)))
+			return copy_any(to, from, all, ends);
+		advance(&to, len);
+		advance(&from, len);
+		all -= len;
+	} while (all);
+	if (ends) {
+		ends[0] = to;
+		ends[1] = from;
+	}
+	return 0;
+}
+
+static size_t copy_lists(const struct hf_iovec *dst, const struct hf_iovec *src, size_t all,
+			 struct place *ends)
+{
+	if (HF_UNLIKELY(!all))
+		return 0;
+	if (HF_UNLIKELY(hf_detail_has_sanitizer()))
+		return copy_any(start_of(dst), start_of(src), all, ends);
+	return copy_all(dst, src, all, ends);
+}
+
+/* The same, and where it stopped. */
+__attribute__((__noinline__)) static size_t
+copy_and_tell(const struct hf_iovec *dst, size_t dst_count, const struct hf_iovec *src,
+	      size_t src_count, size_t all, struct hf_iovec_stop *stop)
+{
+	static const struct hf_iovec none = { NULL, 0 };
+	struct place ends[2] = { start_of(dst_count ? dst : &none),
+				 start_of(src_count ? src : &none) };
+	size_t left = copy_lists(dst, src, all, ends);
+
+	stop->done = all - left;
+	stop->dst = range_of(ends[0], dst, dst_count, &stop->dst_offset);
+	stop->src = range_of(ends[1], src, src_count, &stop->src_offset);
+	hf_detail_touched(HF_DETAIL_OPERATION(hf_copy_iovec_nofault), stop, sizeof(*stop));
+	return left;
+}
+
 long hf_copy_iovec_nofault(const struct hf_iovec *dst, size_t dst_count, const struct hf_iovec *src,
 			   size_t src_count, struct hf_iovec_stop *stop)
 {
-	static const struct hf_iovec none = { NULL, 0 };
-	size_t room = bytes_of(dst, dst_count), all = bytes_of(src, src_count), left, missed = 0;
-	struct place to = start_of(dst_count ? dst : &none);
-	struct place from = start_of(src_count ? src : &none);
-	hf_copy_function_t copy = copy_checked;
-	size_t shortest = SIZE_MAX; /* for copy_short(), which no sanitizer sees */
+	size_t room = bytes_of(dst, dst_count), all = bytes_of(src, src_count);
 
 	if (HF_UNLIKELY((room | all) > LONG_MAX)) {
 		if (stop)
@@ -105,32 +210,6 @@ long hf_copy_iovec_nofault(const struct hf_iovec *dst, size_t dst_count, const s
 	}
 	if (all > room)
 		all = room;
-	if (HF_LIKELY(!hf_detail_has_sanitizer())) {
-		copy = (hf_copy_function_t)(uintptr_t)hf_atomic64_load_relaxed(&hf_detail_copy);
-		shortest = 16;
-	}
-
-	for (left = all; left && HF_LIKELY(!missed);) {
-		size_t len;
-
-		find_byte(&to); /* while bytes are left, both sides have one */
-		find_byte(&from);
-		len = to.left < from.left ? to.left : from.left;
-		if (len < shortest || !copy_short(to.next, from.next, len)) {
-			missed = copy(to.next, from.next, len);
-			len -= missed;
-		}
-		to.next += len;
-		to.left -= len;
-		from.next += len;
-		from.left -= len;
-		left -= len;
-	}
-	if (stop) {
-		stop->done = all - left;
-		stop->dst = range_of(to, dst, dst_count, &stop->dst_offset);
-		stop->src = range_of(from, src, src_count, &stop->src_offset);
-		hf_detail_touched(HF_DETAIL_OPERATION(hf_copy_iovec_nofault), stop, sizeof(*stop));
-	}
-	return (long)left;
+	return (long)(stop ? copy_and_tell(dst, dst_count, src, src_count, all, stop)
+			   : copy_lists(dst, src, all, NULL));
 }

@@ -76,15 +76,18 @@ MUTANTS = [
     ("the copy for ranges above its size near a page's end", "copy", ["hand_mixed"],
      "touched what it must not", X86, X86, 'COPY_256_BY_32("to_hand_avx512")',
      'COPY_256_BY_32("more_hand_avx512")'),
-    *((flaw, verb, [name], expected, X86, X86, before, after)
-      for verb, name in (("clear", "hand_avx2"), ("fill", "avx2"))
+    *((flaw, verb, names, expected, X86, X86, before, after)
+      for verb, names in (("clear", ["hand_avx2"]), ("fill", ["avx2", "avx512"]))
       for flaw, expected, before, after in (
           ("the loop's first stores across pages", COUNT, 'UNLESS_IN_PAGE("64", "edi", MORE)', ""),
-          ("the loop's last stores across pages", COUNT, 'UNLESS_IN_PAGE("128", "ecx", MORE)', ""),
-          ("the loop leaves its end", BYTES, 'TRY("vmovdqu	%ymm0, 32*\\\\i(%rcx)", "5\\\\i\\\\()f")', '""'),
+          ("the loop's last stores across pages", COUNT, 'UNLESS_IN_PAGE("4*" W, "ecx", MORE)', ""),
+          ("the loop leaves its end", BYTES,
+           'EACH("0,1,2,3", TRY(MOV "	" VALUE ", " W "*\\\\i(%rcx)", "5\\\\i\\\\()f"))', '""'),
           ("an end beyond the address space", COUNT, '"	jc	hf_detail_" MORE "\\n"', '""'),
           ("a fault in the loop leaves what is done", COUNT, '"	lea	(%rdi, %" LEN "), %rax\\n" \\\n	"	sub	%rcx, %rax\\n"',
            '"	lea	-64(%" LEN "), %rax\\n"'))),
+    ("the loop runs beyond its end", "clear", ["hand_avx512"], "touched what it must not", X86, X86,
+     '"	jae	" LOOP_END "f\\n"', '""'),
     ("count in whole words", "clear", ["original", "rep_good"], COUNT, WORDS, NOTHING,
      "return here >= 8 ? len : len - here + hf_arch_rep_stosb(p, here);",
      "(void)p;\n	(void)here;\n	return len;"),
@@ -177,14 +180,16 @@ MUTANTS = [
      "{ len, -HF_ENOENT };\nfault:\n	return (struct hf_memory_result){ len, -HF_EFAULT };"),
     ("words before a fault are lost", "words", ["default"], COUNT, WORDS_C, WORDS_C,
      "HF_ARCH_LOAD64_OR(d, from + 3, one_by_one);", "HF_ARCH_LOAD64_OR(d, from + 3, fault);"),
+    ("the last of three words is not copied", "words", ["default"], BYTES, X86, X86,
+     "few:\n	for (; words; words--", "few:\n	for (; words > 1; words--"),
     ("pairs before a fault are lost", "words", ["default"], COUNT, X86, X86,
      "fault1:\n	words -= 2;\nfault:\n	return words;", "fault1:\nfault:\n	return words;"),
     ("a range of the source taken for done", "iovec", ["default"], PLACE, LIST, LIST,
-     "		from.left -= len;", "		from.left -= len + missed;"),
+     "			rest = all - len;\n", "			rest = all - len;\n			from.left = len;\n"),
     ("a fault in a short piece of a list taken for done", "iovec", ["default"], COUNT, LIST, LIST,
      "	return true;\nfault:\n#else", "	return true;\nfault:\n	return true;\n#else"),
     ("a vector of a short piece at the wrong place", "iovec", ["default"], BYTES, LIST, LIST,
-     "(const hf_detail_w16 *)(from + len - 32)", "(const hf_detail_w16 *)(from + len - 31)"),
+     '"movups	-32(%1, %2), %%xmm3"', '"movups	-31(%1, %2), %%xmm3"'),
     ("bytes before the page that a load crosses into are not copied", "copy", ["generic"], COUNT, GENERIC, GENERIC,
      "return len - here + hf_detail_copy_bytes(dst, src, here);", "return len;"),
 ]

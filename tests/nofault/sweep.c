@@ -663,7 +663,7 @@ static void sweep_words(const struct operation *v, unsigned int step)
 {
 	const struct field *f = &v->bad, *g = &v->other;
 
-	for (size_t words = 0; words <= 70; words += step) {
+	for (size_t words = 0; words <= 70; words += words < 8 ? 1 : step) {
 		for (size_t before = 0; before <= words + 1; before++) {
 			if (v->kind != READ_ONLY)
 				words_one(v, f, g, "source ", f->edge - 8 * before, g->edge - 2048,

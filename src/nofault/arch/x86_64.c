@@ -113,6 +113,8 @@ hf_detail_copy_pairs_avx(void *dst, const void *src, size_t words)
 	const hf_detail_w8 *from = (const hf_detail_w8 *)src;
 	sse_t a, b, c, d;
 
+	if (words < 4) /* here, since a jump to the loop elsewhere costs as much as a word */
+		goto few;
 	if (words < 8 || ((uintptr_t)dst ^ (uintptr_t)src) % 16)
 		return hf_detail_copy_words_generic(dst, src, words);
 	if (HF_UNLIKELY((uintptr_t)to % 16)) {
@@ -136,6 +138,14 @@ hf_detail_copy_pairs_avx(void *dst, const void *src, size_t words)
 		return 0;
 one_by_one:
 	return hf_detail_copy_words_generic(to, from, words);
+few:
+	for (; words; words--, to++, from++) {
+		uint64_t word;
+
+		HF_ARCH_LOAD64_OR(word, from, fault);
+		HF_ARCH_STORE64_OR(to, word, fault);
+	}
+	return 0;
 fault3:
 	words -= 2;
 fault2:
@@ -158,7 +168,7 @@ fault:
  *
  *                      clear, fill  copy    registers                        then
  *   hand_avx2, avx2    all          ..512   ymm0 on, VZEROUPPER at the end   vectors of 32 bytes
- *   hand_avx512, avx512  ..256      ..512   ymm20 on, zmm20 on from 129      vectors of 64 bytes
+ *   hand_avx512, avx512  all        ..512   ymm20 on, zmm20 on from 129      vectors of 64 bytes
  *   hand_mixed                      ..512   ymm0 on, zmm20 on from 385       vectors of 64 bytes
  *
  *   The upper registers of AVX-512 need no VZEROUPPER.
@@ -228,6 +238,7 @@ HF_USED_BY_ASSEMBLY size_t hf_detail_copy_few_fault(char *to, const char *from, 
 #define FROM_129 "15"
 #define FROM_257 "16"
 #define LOOP "18"
+#define LOOP_END "19"
 #define FROM_385 "17"
 #define RETURN "29"
 
@@ -302,28 +313,36 @@ HF_USED_BY_ASSEMBLY size_t hf_detail_copy_few_fault(char *to, const char *from, 
 #define LEN32_fill "edx"
 #define LAST_fill "ecx"
 
+/* 65..128 */
+#define SET_128_BY_32(LEN) \
+	TRY("vmovdqu	%ymm0, (%rdi)", AFTER_32(0)) \
+	TRY("vmovdqu	%ymm0, 32(%rdi)", AFTER_32(1)) \
+	TRY("vmovdqu	%ymm0, -64(%rdi, %" LEN ")", AFTER_32(2)) \
+	TRY("vmovdqu	%ymm0, -32(%rdi, %" LEN ")", LAST_32_OF_128)
+
+#define SET_128_BY_64(LEN) \
+	TRY("vmovdqu64	%zmm20, (%rdi)", AFTER_64(0)) \
+	TRY("vmovdqu64	%zmm20, -64(%rdi, %" LEN ")", AFTER_64(1))
+
 /*
  * Clear or fill. VERB and NAME: of the implementation. R, MOV, START, VZ: its registers' first digit,
  * its move, how it makes the vector, and what it does at the end. V64, V32, V8: the register of the
- * value of small stores. ABOVE: code for sizes above 128.
+ * value of small stores. MIDDLE: for sizes of 65 to 128. ABOVE: code for sizes above 128.
  */
-#define SET_BY_HAND(VERB, NAME, V64, V32, V8, R, MOV, START, VZ, ABOVE) \
+#define SET_BY_HAND(VERB, NAME, V64, V32, V8, R, MOV, START, VZ, MIDDLE, ABOVE) \
 HF_ARCH_NAKED_FUNCTION(hf_detail_ ## VERB ## _ ## NAME, \
 	START \
 	"	cmp	$32, %" LEN_ ## VERB "\n" \
 	"	jb	" BELOW_32 "f\n" \
 	UP_TO("128", LEN_ ## VERB, FROM_129 "f", #VERB "_to_" #NAME) \
-	/* 32..128 */ \
-	TRY(MOV "	%ymm" R "0, (%rdi)", AFTER_32(0)) \
 	"	cmp	$64, %" LEN_ ## VERB "\n" \
 	"	ja	" FROM_65 "f\n" \
+	/* 32..64 */ \
+	TRY(MOV "	%ymm" R "0, (%rdi)", AFTER_32(0)) \
 	TRY(MOV "	%ymm" R "0, -32(%rdi, %" LEN_ ## VERB ")", AFTER_32(1)) \
 	DONE(VZ) \
-	/* 65..128 */ \
 	FROM_65 ":\n" \
-	TRY(MOV "	%ymm" R "0, 32(%rdi)", AFTER_32(1)) \
-	TRY(MOV "	%ymm" R "0, -64(%rdi, %" LEN_ ## VERB ")", AFTER_32(2)) \
-	TRY(MOV "	%ymm" R "0, -32(%rdi, %" LEN_ ## VERB ")", LAST_32_OF_128) \
+	MIDDLE(LEN_ ## VERB) \
 	DONE(VZ) \
 	BELOW_32 ":	cmp	$16, %" LEN32_ ## VERB "\n" \
 	"	jae	" FROM_16 "f\n" \
@@ -371,32 +390,42 @@ HF_ARCH_NAKED_FUNCTION(hf_detail_ ## VERB ## _ ## NAME, \
 	"	jmp	89f\n" \
 	STORE_FAULTS(#VERB, LEN_ ## VERB, LAST_ ## VERB, VZ))
 
+/* 65..128 */
+#define COPY_128_BY_32 \
+	TRY("vmovdqu	(%rsi), %ymm0", LOAD_FAULT) \
+	TRY("vmovdqu	32(%rsi), %ymm2", LOAD_FAULT) \
+	TRY("vmovdqu	-64(%rsi, %rdx), %ymm3", LOAD_FAULT) \
+	TRY("vmovdqu	-32(%rsi, %rdx), %ymm1", LOAD_FAULT) \
+	TRY("vmovdqu	%ymm0, (%rdi)", AFTER_32(0)) \
+	TRY("vmovdqu	%ymm2, 32(%rdi)", AFTER_32(1)) \
+	TRY("vmovdqu	%ymm3, -64(%rdi, %rdx)", AFTER_32(2)) \
+	TRY("vmovdqu	%ymm1, -32(%rdi, %rdx)", LAST_32_OF_128)
+
+#define COPY_128_BY_64 \
+	TRY("vmovdqu64	(%rsi), %zmm20", LOAD_FAULT) \
+	TRY("vmovdqu64	-64(%rsi, %rdx), %zmm21", LOAD_FAULT) \
+	TRY("vmovdqu64	%zmm20, (%rdi)", AFTER_64(0)) \
+	TRY("vmovdqu64	%zmm21, -64(%rdi, %rdx)", AFTER_64(1))
+
 /*
- * NAME: of the implementation. TO: whose hf_detail_copy_to_ copies across pages; MORE: code for
- * sizes above 128.
+ * NAME: of the implementation. TO: whose hf_detail_copy_to_ copies across pages; MIDDLE: code for sizes of
+ * 65 to 128; MORE: for those above.
  */
-#define COPY_BY_HAND(NAME, R, MOV, VZ, TO, MORE) \
+#define COPY_BY_HAND(NAME, R, MOV, VZ, TO, MIDDLE, MORE) \
 HF_ARCH_NAKED_FUNCTION(hf_detail_copy_ ## NAME, \
 	"	cmp	$32, %rdx\n" \
 	"	jb	" BELOW_32 "f\n" \
 	UP_TO("128", "rdx", FROM_129 "f", "copy_to_" TO) \
-	/* 32..128 */ \
-	TRY(MOV "	(%rsi), %ymm" R "0", LOAD_FAULT) \
 	"	cmp	$64, %rdx\n" \
 	"	ja	" FROM_65 "f\n" \
+	/* 32..64 */ \
+	TRY(MOV "	(%rsi), %ymm" R "0", LOAD_FAULT) \
 	TRY(MOV "	-32(%rsi, %rdx), %ymm" R "1", LOAD_FAULT) \
 	TRY(MOV "	%ymm" R "0, (%rdi)", AFTER_32(0)) \
 	TRY(MOV "	%ymm" R "1, -32(%rdi, %rdx)", AFTER_32(1)) \
 	DONE(VZ) \
-	/* 65..128 */ \
 	FROM_65 ":\n" \
-	TRY(MOV "	32(%rsi), %ymm" R "2", LOAD_FAULT) \
-	TRY(MOV "	-64(%rsi, %rdx), %ymm" R "3", LOAD_FAULT) \
-	TRY(MOV "	-32(%rsi, %rdx), %ymm" R "1", LOAD_FAULT) \
-	TRY(MOV "	%ymm" R "0, (%rdi)", AFTER_32(0)) \
-	TRY(MOV "	%ymm" R "2, 32(%rdi)", AFTER_32(1)) \
-	TRY(MOV "	%ymm" R "3, -64(%rdi, %rdx)", AFTER_32(2)) \
-	TRY(MOV "	%ymm" R "1, -32(%rdi, %rdx)", LAST_32_OF_128) \
+	MIDDLE \
 	DONE(VZ) \
 	MORE \
 	BELOW_32 ":	cmp	$16, %edx\n" \
@@ -461,55 +490,69 @@ HF_ARCH_NAKED_FUNCTION(hf_detail_copy_ ## NAME, \
 #define STORE_LAST_32(numbers, END, FAULT) \
 	EACH(numbers, TRY("vmovdqu	%ymm\\i, 32*\\i-" END "(%rdi, %rdx)", FAULT))
 /*
- * Clear or fill, of sizes above 128 by 32. Above 256 two at the start, then aligned ones four at a
- * time, from r8 on, and four at the end, from rcx on. The repeated instruction, and ranges whose
- * unaligned stores would cross pages or that end beyond the address space, are left to MORE.
+ * Clear or fill, of sizes above 256: 64 bytes at the start, FIRST, then four aligned vectors of W bytes
+ * at a time, from r8 on, and four at the end, from rcx on. SKIP: where r8 may reach rcx at once. The
+ * repeated instruction, and ranges whose unaligned stores would cross pages or that end beyond the
+ * address space, are left to MORE.
  */
-#define SET_ABOVE_BY_32(LEN, MORE) \
-	UP_TO("256", LEN, FROM_257 "f", MORE) \
-	EACH("0,1,2,3", TRY("vmovdqu	%ymm0, 32*\\i(%rdi)", "8\\i\\()f")) \
-	EACH("4,5,6,7", TRY("vmovdqu	%ymm0, 32*\\i-256(%rdi, %" LEN ")", "7\\i\\()f")) \
-	DONE("	vzeroupper\n") \
-	FROM_257 ":\n" \
+#define SET_LOOP(LEN, MORE, W, MOV, ALIGNED, VALUE, FIRST, SKIP, VZ) \
 	"	cmp	hf_detail_clear_limits(%rip), %" LEN "\n" /* other_from */ \
 	"	jae	hf_detail_" MORE "\n" \
 	UNLESS_IN_PAGE("64", "edi", MORE) \
 	"	mov	%" LEN ", %rcx\n" \
 	"	add	%rdi, %rcx\n" \
 	"	jc	hf_detail_" MORE "\n" \
-	"	add	$-128, %rcx\n" \
-	UNLESS_IN_PAGE("128", "ecx", MORE) \
-	EACH("0,1", TRY("vmovdqu	%ymm0, 32*\\i(%rdi)", "8\\i\\()f")) \
+	"	add	$-4*" W ", %rcx\n" \
+	UNLESS_IN_PAGE("4*" W, "ecx", MORE) \
+	FIRST \
 	"	lea	64(%rdi), %r8\n" \
 	"	and	$-64, %r8\n" \
+	SKIP \
 	"	.p2align 4\n" \
 	LOOP ":\n" \
-	EACH("0,1,2,3", TRY("vmovdqa	%ymm0, 32*\\i(%r8)", "3\\i\\()f")) \
-	"	sub	$-128, %r8\n" \
+	EACH("0,1,2,3", TRY(ALIGNED "	" VALUE ", " W "*\\i(%r8)", "3\\i\\()f")) \
+	"	sub	$-4*" W ", %r8\n" \
 	"	cmp	%rcx, %r8\n" \
 	"	jb	" LOOP "b\n" \
-	EACH("0,1,2,3", TRY("vmovdqu	%ymm0, 32*\\i(%rcx)", "5\\i\\()f")) \
-	DONE("	vzeroupper\n") \
-	/* After a fault in the loop: up to r8 + 32 i, but at least 64 bytes, are done. */ \
-	EACH("0,1,2,3", "3\\i:	lea	32*\\i(%r8), %rcx\n" "	jmp	40f\n") \
+	LOOP_END ":\n" \
+	EACH("0,1,2,3", TRY(MOV "	" VALUE ", " W "*\\i(%rcx)", "5\\i\\()f")) \
+	DONE(VZ) \
+	/* After a fault in the loop: up to r8 + W i, but at least 64 bytes, are done. */ \
+	EACH("0,1,2,3", "3\\i:	lea	" W "*\\i(%r8), %rcx\n" "	jmp	40f\n") \
 	"40:	lea	64(%rdi), %r8\n" \
 	"	jmp	41f\n" \
-	/* At the end: up to rcx + 32 i, but at least r8. */ \
-	EACH("0,1,2,3", "5\\i:	add	$32*\\i, %rcx\n" "	jmp	41f\n") \
+	/* At the end: up to rcx + W i, but at least r8 or 64 bytes. */ \
+	EACH("0,1,2,3", "5\\i:	add	$" W "*\\i, %rcx\n" "	jmp	41f\n") \
 	"41:	cmp	%r8, %rcx\n" \
 	"	cmovb	%r8, %rcx\n" \
 	"	lea	(%rdi, %" LEN "), %rax\n" \
 	"	sub	%rcx, %rax\n" \
 	"	jmp	89f\n"
 
-/* 129..256 by 64 */
+/* From 129 bytes on by 32. */
+#define SET_ABOVE_BY_32(LEN, MORE) \
+	UP_TO("256", LEN, FROM_257 "f", MORE) \
+	EACH("0,1,2,3", TRY("vmovdqu	%ymm0, 32*\\i(%rdi)", "8\\i\\()f")) \
+	EACH("4,5,6,7", TRY("vmovdqu	%ymm0, 32*\\i-256(%rdi, %" LEN ")", "7\\i\\()f")) \
+	DONE("	vzeroupper\n") \
+	FROM_257 ":\n" \
+	SET_LOOP(LEN, MORE, "32", "vmovdqu", "vmovdqa", "%ymm0", \
+		EACH("0,1", TRY("vmovdqu	%ymm0, 32*\\i(%rdi)", "8\\i\\()f")), , \
+		"	vzeroupper\n")
+
+/* From 129 bytes on by 64. */
 #define SET_ABOVE_BY_64(LEN, NAME) \
-	UP_TO("256", LEN, "hf_detail_" NAME("more"), NAME("to")) \
+	UP_TO("256", LEN, FROM_257 "f", NAME("to")) \
 	TRY("vmovdqu64	%zmm20, (%rdi)", AFTER_64(0)) \
 	TRY("vmovdqu64	%zmm20, 64(%rdi)", AFTER_64(1)) \
 	TRY("vmovdqu64	%zmm20, -128(%rdi, %" LEN ")", AFTER_64(2)) \
 	TRY("vmovdqu64	%zmm20, -64(%rdi, %" LEN ")", LAST_OF_256(6)) \
-	DONE()
+	DONE() \
+	FROM_257 ":\n" \
+	SET_LOOP(LEN, NAME("more"), "64", "vmovdqu64", "vmovdqa64", "%zmm20", \
+		TRY("vmovdqu64	%zmm20, (%rdi)", AFTER_64(0)), \
+		"	cmp	%rcx, %r8\n" \
+		"	jae	" LOOP_END "f\n", )
 
 #define CLEAR_AVX512(part) "clear_" part "_hand_avx512"
 #define FILL_AVX512(part) "fill_" part "_avx512"
@@ -522,19 +565,19 @@ HF_ARCH_NAKED_FUNCTION(hf_detail_copy_ ## NAME, \
 
 SET_BY_HAND(clear, hand_avx2, "rax", "eax", "al", "", "vmovdqu",
 	"	vpxor	%xmm0, %xmm0, %xmm0\n",
-	"	vzeroupper\n", SET_ABOVE_BY_32("rsi", "clear_more_hand_avx2"))
+	"	vzeroupper\n", SET_128_BY_32, SET_ABOVE_BY_32("rsi", "clear_more_hand_avx2"))
 SET_BY_HAND(fill, avx2, "rsi", "esi", "sil", "", "vmovdqu",
 	"	vmovd	%esi, %xmm0\n"
 	EIGHT_TIMES
 	"	vpbroadcastb	%xmm0, %ymm0\n",
-	"	vzeroupper\n", SET_ABOVE_BY_32("rdx", "fill_more_avx2"))
+	"	vzeroupper\n", SET_128_BY_32, SET_ABOVE_BY_32("rdx", "fill_more_avx2"))
 SET_BY_HAND(clear, hand_avx512, "rax", "eax", "al", "2", "vmovdqu64",
 	"	vpxord	%ymm20, %ymm20, %ymm20\n", ,
-	SET_ABOVE_BY_64("rsi", CLEAR_AVX512))
+	SET_128_BY_64, SET_ABOVE_BY_64("rsi", CLEAR_AVX512))
 SET_BY_HAND(fill, avx512, "rsi", "esi", "sil", "2", "vmovdqu64",
 	EIGHT_TIMES
 	"	vpbroadcastq	%rsi, %zmm20\n", ,
-	SET_ABOVE_BY_64("rdx", FILL_AVX512))
+	SET_128_BY_64, SET_ABOVE_BY_64("rdx", FILL_AVX512))
 
 /* 129..256 by 32 */
 #define COPY_256_BY_32(NEAR) \
@@ -561,9 +604,11 @@ SET_BY_HAND(fill, avx512, "rsi", "esi", "sil", "2", "vmovdqu64",
 	EACH("4,5,6,7", TRY("vmovdqu64	%zmm2\\i, 64*\\i-512(%rdi, %rdx)", "6\\i\\()f")) \
 	DONE()
 
-COPY_BY_HAND(hand_avx2, "", "vmovdqu", "	vzeroupper\n", "hand_avx2",
+COPY_BY_HAND(hand_avx2, "", "vmovdqu", "	vzeroupper\n", "hand_avx2", COPY_128_BY_32,
 	COPY_256_BY_32("more_hand_avx2")
 	FROM_257 ":\n"
+	"	test	$31, %dil\n" /* of unaligned stores every second one lies on two cache lines */
+	"	jnz	hf_detail_copy_more_hand_avx2\n"
 	UP_TO("512", "rdx", "hf_detail_copy_more_hand_avx2", "copy_more_hand_avx2")
 	LOAD_FIRST_32("0,1,2,3,4,5,6,7")
 	"	cmp	$384, %rdx\n"
@@ -573,7 +618,7 @@ COPY_BY_HAND(hand_avx2, "", "vmovdqu", "	vzeroupper\n", "hand_avx2",
 	FROM_385 ":\n"
 	COPY_512_BY_32("8,9,10,11,12,13,14,15"))
 
-COPY_BY_HAND(hand_avx512, "2", "vmovdqu64", , "hand_avx512",
+COPY_BY_HAND(hand_avx512, "2", "vmovdqu64", , "hand_avx512", COPY_128_BY_64,
 	/* 129..256 */
 	FROM_129 ":\n"
 	UP_TO("256", "rdx", FROM_257 "f", "copy_to_hand_avx512")
@@ -588,7 +633,7 @@ COPY_BY_HAND(hand_avx512, "2", "vmovdqu64", , "hand_avx512",
 	COPY_512_BY_64)
 
 /* Up to 384 bytes by 32, above by 64. */
-COPY_BY_HAND(hand_mixed, "", "vmovdqu", "	vzeroupper\n", "hand_avx512",
+COPY_BY_HAND(hand_mixed, "", "vmovdqu", "	vzeroupper\n", "hand_avx512", COPY_128_BY_32,
 	COPY_256_BY_32("to_hand_avx512")
 	FROM_257 ":\n"
 	UP_TO("512", "rdx", "hf_detail_copy_more_hand_avx512", "copy_more_hand_avx512")

@@ -81,6 +81,13 @@ struct hf_detail_policy hf_detail_policy_of(const struct hf_detail_cpu *cpu)
 	}
 	policy.clear = usable(cpu, policy.clear);
 	policy.copy = usable(cpu, policy.copy);
+	/*
+	 * Intel's repeated move is faster than a loop of 32 bytes, but not than one of 64: an Emerald Rapids
+	 * moves 4 to 16 KiB in .63 to .92 of the time of the former. On no measured AMD processor it is.
+	 */
+	if (policy.copy == HF_DETAIL_VECTORS_AVX2 && same_vendor(cpu->vendor, "GenuineIntel") &&
+	    has_all(cpu, HF_DETAIL_CPU_FSRM))
+		policy.copy_repeat_from = 4096;
 	if (!has_all(cpu, HF_DETAIL_CPU_ERMS))
 		policy.clear_repeat_from = policy.copy_repeat_from = NEVER_FROM;
 	return policy;
