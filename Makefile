@@ -51,6 +51,7 @@ report: ## write build/lab/report.html, from what `make lab` measured
 instructions: ## count the instructions of each operation on each processor, by qemu
 	@scripts/bootstrap.sh test-all $@
 	@$(PYTHON3) -B tests/codegen/run.py --source-dir . --work-dir build/instructions
+	@$(PYTHON3) -B tests/codegen/beside_libc.py --source-dir . --work-dir build/instructions/beside_libc
 
 simulation: ## simulate 2 to 256 processors, in some minutes, and write build/lab/simulation.html; UPDATE=1 also updates the report's advice and docs/design
 	@scripts/bootstrap.sh lab $@

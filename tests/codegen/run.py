@@ -439,12 +439,17 @@ def tools(column):
     return compiler, name, *binutils, emulator
 
 
+def library(source):
+    """The library's files."""
+    return sorted(glob.glob(os.path.join(source, "src", "**", "*.c"), recursive=True))
+
+
 def build(column, source, folder):
     compiler, flags = tools(column)[0], FLAGS + COLUMNS[column][2]
     for part in ("include", "lab", os.path.join("lab", "variants")):
         flags = [*flags, "-I", os.path.join(source, part)]
     owners, program = os.path.join(folder, "owners.o"), os.path.join(folder, "paths")
-    sources = sorted(glob.glob(os.path.join(source, "src", "**", "*.c"), recursive=True))
+    sources = library(source)
     sources += [os.path.join(source, "lab", "variants", *name) for name in
                 (("spinlock", "user_nodes.c"), ("nofault", "implementations.c"))]
     output(compiler, *CXX, *flags, "-c", os.path.join(HERE, "owners.cpp"), "-o", owners)
@@ -511,16 +516,20 @@ def instructions(column, code, addresses):
     return found
 
 
+def traced(column, emulator, program, log):
+    """What the program prints; `log` gets each instruction that it executes."""
+    single = next((option for option in ("-one-insn-per-tb", "-singlestep")
+                   if option in output(emulator, "-h")), "-singlestep")
+    return output(emulator, "-cpu", COLUMNS[column][4], single, "-d", "exec,nochain", "-D", log, program)
+
+
 def look(column, source, folder):
     """({row: number of instructions}, {row: [instruction]} of the rows that rules apply to)"""
     _, _, nm, objdump, emulator = tools(column)
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     program, log = build(column, source, folder), os.path.join(folder, "log")
-    single = next((option for option in ("-one-insn-per-tb", "-singlestep")
-                   if option in output(emulator, "-h")), "-singlestep")
-    printed = output(emulator, "-cpu", COLUMNS[column][4], single, "-d", "exec,nochain", "-D", log,
-                     program)
+    printed = traced(column, emulator, program, log)
     found = calls(log, measuring(nm, program), column.startswith("x86-64"))
     code = disassembly(objdump, program) if machine(column) else {}
     os.remove(log)
