@@ -225,6 +225,10 @@ enum { HF_RUN_WAITED = 1, HF_RUN_HELD = 2, HF_RUN_COND_WAITED = 3 };
 
 extern struct hf_run_record hf_run_records[HF_RUN_RECORDS];
 extern struct hf_run_site hf_run_sites[HF_RUN_SITES];
+/* The records that are used, without number 0, which is of all that found no room; 0 = not yet. */
+extern hf_atomic32_t hf_run_used[HF_RUN_RECORDS], hf_run_used_count;
+/* 1 = this process has waited for a mutex or at a condition variable. */
+extern hf_atomic32_t hf_run_has_waited;
 extern struct hf_run_event *hf_run_events; /* NULL = no time line was asked for */
 extern hf_atomic32_t hf_run_event_count, hf_run_thread_count;
 /* When the profile began. */
@@ -234,6 +238,11 @@ extern uint64_t hf_run_start_ticks, hf_run_start_ns;
 HF_INLINE uint32_t hf_run_record_place(uint64_t key)
 {
 	return (uint32_t)key - 1;
+}
+
+HF_INLINE uint32_t hf_run_records_used(void)
+{
+	return hf_atomic32_load_relaxed(&hf_run_used_count);
 }
 
 void hf_run_profile_start(bool has_events);

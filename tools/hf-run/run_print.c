@@ -112,6 +112,23 @@ static void raise_to(uint64_t *longest, uint64_t ns)
 		*longest = ns;
 }
 
+static void add_record(const struct hf_run_record *record)
+{
+	uint64_t key = hf_atomic64_load_relaxed(&record->key);
+	struct row *row = key ? &rows[hf_run_record_place(key)] : NULL;
+
+	if (!row)
+		return;
+	row->taken += hf_atomic64_load_relaxed(&record->taken);
+	row->contended += hf_atomic64_load_relaxed(&record->contended);
+	row->owners += hf_atomic64_load_relaxed(&record->owners);
+	row->unheard += hf_atomic64_load_relaxed(&record->unheard);
+	row->wait += ns_of(&record->wait);
+	row->held += ns_of(&record->held);
+	raise_to(&row->wait_longest, ns_of(&record->wait_longest));
+	raise_to(&row->held_longest, ns_of(&record->held_longest));
+}
+
 static void add_up(void)
 {
 	ticks_elapsed = hf_run_ticks() - hf_run_start_ticks;
@@ -121,21 +138,12 @@ static void add_up(void)
 		if (hf_atomic32_load_acquire(&hf_run_places[i].filled) || !i)
 			rows[i].place = &hf_run_places[i];
 	}
-	for (uint32_t i = 0; i < HF_RUN_RECORDS; i++) {
-		const struct hf_run_record *record = &hf_run_records[i];
-		uint64_t key = hf_atomic64_load_relaxed(&record->key);
-		struct row *row = key ? &rows[hf_run_record_place(key)] : NULL;
+	add_record(&hf_run_records[0]);
+	for (uint32_t i = 0; i < hf_run_records_used(); i++) {
+		uint32_t at = hf_atomic32_load_relaxed(&hf_run_used[i]);
 
-		if (!row)
-			continue;
-		row->taken += hf_atomic64_load_relaxed(&record->taken);
-		row->contended += hf_atomic64_load_relaxed(&record->contended);
-		row->owners += hf_atomic64_load_relaxed(&record->owners);
-		row->unheard += hf_atomic64_load_relaxed(&record->unheard);
-		row->wait += ns_of(&record->wait);
-		row->held += ns_of(&record->held);
-		raise_to(&row->wait_longest, ns_of(&record->wait_longest));
-		raise_to(&row->held_longest, ns_of(&record->held_longest));
+		if (at)
+			add_record(&hf_run_records[at]);
 	}
 }
 
@@ -533,27 +541,26 @@ void hf_run_print_to(const char *file, bool is_first_process)
 /* A child that waited for nothing says nothing: `make -j4` has thousands of them. */
 static bool is_worth_it(void)
 {
-	uint64_t wait;
-
-	return is_first || (sort(false, &wait), wait) || (sort(true, &wait), wait);
+	return is_first || hf_atomic32_load_relaxed(&hf_run_has_waited);
 }
 
 void hf_run_print_profile(void)
 {
-	ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
 	bool was_busy = hf_run_is_busy;
+	ssize_t len;
 
+	if (!is_worth_it())
+		return;
+	len = readlink("/proc/self/exe", program, sizeof(program) - 1);
 	program[len > 0 ? len : 0] = '\0';
 	hf_run_is_busy = true;
 	add_up();
-	if (is_worth_it()) {
-		hf_run_symbols_load();
-		write_file("", put_text);
-		if (*target) {
-			write_file(".json", put_json);
-			write_file(".trace.json", put_trace);
-		}
-		hf_run_symbols_unload();
+	hf_run_symbols_load();
+	write_file("", put_text);
+	if (*target) {
+		write_file(".json", put_json);
+		write_file(".trace.json", put_trace);
 	}
+	hf_run_symbols_unload();
 	hf_run_is_busy = was_busy;
 }

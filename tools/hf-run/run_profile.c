@@ -31,6 +31,7 @@ enum { THREADS = 1024, CACHED = 64, LOOKED_AT = 64 };
 enum { EVENT_NS = 10000, STACK_EACH_NS = 100000 };
 
 struct hf_run_record hf_run_records[HF_RUN_RECORDS];
+hf_atomic32_t hf_run_used[HF_RUN_RECORDS], hf_run_used_count, hf_run_has_waited;
 struct hf_run_site hf_run_sites[HF_RUN_SITES];
 struct hf_run_event *hf_run_events;
 hf_atomic32_t hf_run_event_count, hf_run_thread_count;
@@ -155,9 +156,14 @@ static HF_RUN_COLD struct hf_run_record *find_record(uint32_t place)
 			&hf_run_records[1 + (start + i) % (HF_RUN_RECORDS - 1)];
 		uint64_t found = hf_atomic64_load_relaxed(&record->key);
 
-		if (found == key ||
-		    (!found &&
-		     (hf_atomic64_try_cmpxchg_relaxed(&record->key, &found, key) || found == key)))
+		if (!found && hf_atomic64_try_cmpxchg_relaxed(&record->key, &found, key)) {
+			uint32_t n = hf_atomic32_fetch_add_relaxed(&hf_run_used_count, 1);
+
+			hf_atomic32_store_relaxed(&hf_run_used[n],
+						  (uint32_t)(record - hf_run_records));
+			found = key;
+		}
+		if (found == key)
 			return record;
 	}
 	hf_atomic64_store_relaxed(&hf_run_records[0].key, 1); /* of place 0: no room */
@@ -267,6 +273,8 @@ static void count_site(uint32_t place, const void *caller, uint64_t ticks)
 	uint64_t longest;
 
 	waited += ticks;
+	if (!hf_atomic32_load_relaxed(&hf_run_has_waited))
+		hf_atomic32_store_relaxed(&hf_run_has_waited, 1);
 	if (!site)
 		return;
 	(void)hf_atomic64_fetch_add_relaxed(&site->waits, 1);
@@ -390,18 +398,25 @@ static void clear(hf_atomic64_t *first, size_t count)
 		hf_atomic64_store_relaxed(&first[i], 0);
 }
 
-/* The child's profile begins with nothing. Its one thread keeps its number and its records. */
+static void clear_record(struct hf_run_record *record)
+{
+	if (hf_atomic64_load_relaxed(&record->key))
+		clear(&record->taken, (size_t)(&record->held_longest - &record->taken) + 1);
+}
+
+/*
+ * The child's profile begins with nothing. Its one thread keeps its number and its records. What was not
+ * used is not touched: a shell forks for each command.
+ */
 void hf_run_profile_forked(void)
 {
 	hf_mutex_init(&numbers_lock);
-	for (uint32_t i = 0; i < HF_RUN_RECORDS; i++) {
-		struct hf_run_record *record = &hf_run_records[i];
-
-		if (hf_atomic64_load_relaxed(&record->key))
-			clear(&record->taken, (size_t)(&record->held_longest - &record->taken) + 1);
-	}
-	for (uint32_t i = 0; i < HF_RUN_SITES; i++)
+	for (uint32_t i = 0; i < hf_run_records_used(); i++)
+		clear_record(&hf_run_records[hf_atomic32_load_relaxed(&hf_run_used[i])]);
+	clear_record(&hf_run_records[0]);
+	for (uint32_t i = 0; hf_atomic32_load_relaxed(&hf_run_has_waited) && i < HF_RUN_SITES; i++)
 		clear(&hf_run_sites[i].waits, 3);
+	hf_atomic32_store_relaxed(&hf_run_has_waited, 0);
 	for (uint32_t i = 0; hf_run_events && i < HF_RUN_EVENTS &&
 			     i < hf_atomic32_load_relaxed(&hf_run_event_count);
 	     i++)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -168,6 +169,23 @@ static void work_in_threads(void)
 	wait_once();
 }
 
+/* As a shell does. Prints how many pages the children touched, a child. */
+static void fork_often(void)
+{
+	enum { CHILDREN = 50 };
+	struct rusage usage;
+
+	for (int i = 0; i < CHILDREN; i++) {
+		pid_t child = fork();
+
+		if (!child)
+			_exit(0);
+		waitpid(child, NULL, 0);
+	}
+	getrusage(RUSAGE_CHILDREN, &usage);
+	printf("%ld\n", usage.ru_minflt / CHILDREN);
+}
+
 int main(int count, char **arguments)
 {
 	const char *how = count > 1 ? arguments[1] : "exit";
@@ -195,6 +213,8 @@ int main(int count, char **arguments)
 		check_handlers();
 		raise(SIGINT);
 	}
+	if (strcmp(how, "forks") == 0)
+		fork_often();
 	if (strcmp(how, "timed") == 0)
 		give_up();
 	if (strcmp(how, "request") == 0) {

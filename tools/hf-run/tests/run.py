@@ -202,6 +202,12 @@ def child(runner):
         expect(taken == [4002], "%s: known was taken %s times" % (name, taken))
 
 
+def light_forks(runner):
+    """A child that does nothing does not touch the tables of the profile, which have some megabytes: a shell forks often."""
+    few, many = [int(runner.run(options, "counts", "forks", status=7)[0]) for options in (None, ["--profile=" + runner.file("forks")])]
+    expect(many < few + 250, "a child touches %d pages, and %d with a profile" % (few, many))
+
+
 def on_standard_error(runner):
     _, errors = runner.run(["--profile"], "shop")
     lines = errors.splitlines()
@@ -235,6 +241,7 @@ def all_profile(checks, runner):
     checks.attempt("profile.SIGINT", ends, runner, "interrupt", -signal.SIGINT)
     checks.attempt("profile.request", ends, runner, "request", -signal.SIGKILL)
     checks.attempt("profile.fork", child, runner)
+    checks.attempt("profile.light_forks", light_forks, runner)
     checks.attempt("profile.vfork", vfork, runner)
     checks.attempt("profile.without_mutexes", without_mutexes, runner)
     checks.attempt("profile.screen", on_standard_error, runner)
