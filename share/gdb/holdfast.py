@@ -300,10 +300,8 @@ def plural(n, what):
 
 
 def mutex(number, address):
-    if number > 1:
-        return "not a mutex: 0x%x" % number
     waiters = waiters_at(address)
-    if number:
+    if number:  # 1, or the mark of its holder
         return "held" + waiters
     # If there are waiters, the mutex has just been unlocked, and the first one has been woken.
     return "free" + ("" if waiters == NO_WAITER or "unknown" in waiters else waiters)

@@ -35,6 +35,8 @@ hf_mutex_t mutex_free = HF_MUTEX_INIT, mutex_held = { HF_ATOMIC_INIT(1) }, mutex
 hf_mutex_shared_t shared_held = HF_MUTEX_SHARED_INIT;
 hf_mutex_t cond_mutex;
 hf_cond_t cond_waited, cond_alone;
+hf_mutex_t mutex_in_turn;
+hf_cond_t cond_in_turn;
 hf_cond_shared_t cond_shared = HF_COND_SHARED_INIT;
 hf_spinlock_t spin_free, spin_held;
 hf_spinlock_ticket_t ticket_free, ticket_waited;
@@ -67,11 +69,11 @@ struct object {
 };
 struct object the_object = { HF_REFCOUNT_INIT(1), HF_MUTEX_INIT };
 
-enum { WAITERS = 8 };
+enum { WAITERS = 10 };
 int lwp[WAITERS]; /* thread IDs, by the argument of wait_for() */
 int me;
-volatile int done;
-static const long order[] = { 0, 1, 2, 3, 4, 6, 7, 5 };
+volatile int done, broadcasts;
+static const long order[] = { 8, 9, 0, 1, 2, 3, 4, 6, 7, 5 };
 
 static void *wait_for(void *argument)
 {
@@ -99,6 +101,15 @@ static void *wait_for(void *argument)
 	case 6:
 		hf_lockref_lock(&ref_waited);
 		hf_lockref_unlock(&ref_waited);
+		break;
+	case 8:
+	case 9:
+		hf_mutex_lock(&mutex_in_turn);
+		for (int before = 0; before < 2; before++) {
+			while (broadcasts == before)
+				hf_cond_wait(&cond_in_turn, &mutex_in_turn);
+		}
+		hf_mutex_unlock(&mutex_in_turn);
 		break;
 	default: {
 		hf_region_t own;
@@ -148,6 +159,24 @@ static bool sleeps(int thread)
 	return std::atoi(text) == SYS_futex && text[0] != 'r';
 }
 
+/*
+ * Broadcasts twice to threads of this processor, and keeps the mutex the second time: the first one is
+ * in the mutex's queue then, and the other one behind it. The first time the bucket has not been used yet.
+ */
+static void broadcast_in_turn()
+{
+	for (broadcasts = 0; broadcasts < 2;) {
+		while (!sleeps(lwp[8]) || !sleeps(lwp[9]) ||
+		       hf_atomic32_load_relaxed(&cond_in_turn.waiters) != 2)
+			sched_yield();
+		hf_mutex_lock(&mutex_in_turn);
+		broadcasts++;
+		hf_cond_broadcast(&cond_in_turn);
+		if (broadcasts < 2)
+			hf_mutex_unlock(&mutex_in_turn);
+	}
+}
+
 extern "C" __attribute__((noinline)) void stop_here()
 {
 	__asm__ volatile("" ::: "memory");
@@ -157,6 +186,7 @@ int main()
 {
 	pthread_t thread[WAITERS];
 	struct hf_region_fault fault;
+	cpu_set_t all, one;
 	long page = sysconf(_SC_PAGESIZE);
 	void *memory = mmap(NULL, size_t(page), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			    -1, 0);
@@ -182,8 +212,16 @@ int main()
 		return 1;
 	hf_atomic64_store_relaxed(&region_lost.lost, region_lost.base + 512);
 
+	sched_getaffinity(0, sizeof(all), &all);
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	sched_setaffinity(0, sizeof(one), &one);
 	/* Spinning threads slow the others down, so they start last. */
 	for (long i : order) {
+		if (i == 0) {
+			broadcast_in_turn();
+			sched_setaffinity(0, sizeof(all), &all);
+		}
 		if (pthread_create(&thread[i], NULL, wait_for, reinterpret_cast<void *>(i)))
 			return 1;
 		while (!waits(i))
@@ -197,6 +235,7 @@ int main()
 	stop_here();
 
 	done = 1;
+	hf_mutex_unlock(&mutex_in_turn);
 	hf_mutex_unlock(&mutex_waited);
 	hf_spinlock_ticket_unlock(&ticket_waited);
 	hf_lockref_unlock(&ref_waited);

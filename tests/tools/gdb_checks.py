@@ -48,6 +48,7 @@ PRINTED = {
     "mutex_held": "held, no waiter queued",
     "mutex_waited": MUTEX3,
     "*&mutex_waited": MUTEX3,
+    "mutex_in_turn": "held, 2 waiters: .*",  # the word has its holder's mark
     "shared_held": "held, no waiter parked",
     "cond_waited": r"2 waiters: %s parked, %s parked; mutex 0x[0-9a-f]+ <cond_mutex>"
                    % (waiter(3), waiter(4)),
@@ -98,6 +99,9 @@ check("holdfast waiters", said, r".*0x[0-9a-f]+ <mutex_waited>: mutex, held, 3 w
       % (waiter(0), STATE))
 check("holdfast waiters, cond", said, r".*<cond_waited>: condition variable, with mutex 0x[0-9a-f]+ "
       r"<cond_mutex>, 2 waiters\n  %s +parked.*" % waiter(3))
+# Moved by a broadcast: the second one is in no queue, but behind the first.
+check("holdfast waiters, in turn", said, r".*<mutex_in_turn>: mutex, held, 2 waiters\n"
+      r"  (%s +S[^\n]*\n  %s|%s +S[^\n]*\n  %s) +S.*".replace("S", STATE) % (waiter(8), waiter(9), waiter(9), waiter(8)))
 check("holdfast waiters ADDRESS", command("holdfast waiters &ref_waited"),
       r"0x[0-9a-f]+ <ref_waited>: mutex, held, 1 waiter\n  %s +%s: [^\n]*\n" % (waiter(6), STATE))
 
