@@ -34,13 +34,17 @@ CANT_RUN = 77  # the exit status of a test that can't run here
 # QEMU's models; each takes other functions: 16-byte vectors; pairs of words by AVX; AVX2 and ERMS; the row of Zen 3. qemu 7
 # emulates neither AVX-512 nor FSRM.
 MODELS = ("qemu64", "SandyBridge", "Haswell", "EPYC-Milan")
-BUSY = 4  # processes that loop while the tests run
+BUSY = 4  # shares of the tests that run at a time in the stage busy
+LOOP = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"
 # The stage busy leaves these out: they compile, inspect compiled code or run one thread, so load only slows them down.
 NOT_WHEN_BUSY = "^(%s)$" % "|".join((
     "headers", "codegen", "compilers", "copies.pairs", "extern.*", "runners", "bootstrap",
     "install", "subproject", "guide", "docs", "examples", "single", "lab.*", "musl",
     "nofault.(sweep.*|link|gone|sanitize)", "tmpfs.*", "zephyr.seam",
     ".*mutant.*", "model.*", "abi.*", "man.*"))
+# What CMakePresets.json sets for all tests, for ctest without a preset.
+LIKE_PRESET = ("--output-on-failure", "--test-output-size-passed", "1000000", "--test-output-size-failed", "1000000",
+               "--timeout", "2400", "--no-tests=error")
 TAIL = 60  # how many lines of a failure's output are shown
 LIMIT = 3600  # seconds for one command of a stage; one that takes longer is taken for one that hangs, on a busy machine too
 GRACE = 10  # seconds that a command gets to clean up when it is ended
@@ -202,10 +206,20 @@ def thorough(stage):
             ctest(stage, name, "-L", "thorough", "--no-tests=ignore")
 
 
+def rest(stage, name):
+    """What `make test` leaves out of this preset: other targets of the same build, and their tests."""
+    if built(stage, name) and build(stage, name):
+        ctest(stage, name, "-LE", "alone", "-E", PARTS[name][1][1])
+
+
+def asan_rest(stage):
+    """Gcc's AddressSanitizer and UndefinedBehaviorSanitizer: the programs that `make test` leaves out: mounts, tools, examples."""
+    rest(stage, "asan")
+
+
 def tsan_rest(stage):
     """Gcc's ThreadSanitizer: the programs that `make test` leaves out, of which most have one thread."""
-    if built(stage, "tsan") and build(stage, "tsan"):
-        ctest(stage, "tsan", "-LE", "alone", "-E", PARTS["tsan"][1][1])
+    rest(stage, "tsan")
 
 
 def built(stage, name):
@@ -217,14 +231,14 @@ def built(stage, name):
     return False
 
 
-def ctest(stage, name, *options):
-    """Run and count the tests of a preset that has been built."""
+def ctest(stage, name, *options, where=()):
+    """Run and count the tests of a preset that has been built; `where` has ctest's options in place of the preset."""
     junit = os.path.join(LOGS, "%s-%s-%d.xml" % (stage.name, name, len(stage.steps)))
     if os.path.exists(junit):
         os.remove(junit)
     before = len(stage.failed)
     prefix = fixed_addresses() if "san" in name else []
-    worked, output = stage.run(*prefix, "ctest", "--preset", name, "-j", JOBS, "--output-junit", junit, *options)
+    worked, output = stage.run(*prefix, "ctest", *(where or ("--preset", name)), "-j", JOBS, "--output-junit", junit, *options)
     if os.path.exists(junit):
         count(stage, junit)
     if not worked and len(stage.failed) == before:
@@ -275,16 +289,44 @@ def processors(stage):
 
 
 def busy(stage):
-    """The multithreaded tests of the release preset, while looping processes keep the processors busy."""
+    """The multithreaded tests of the release preset, in four shares at a time, which keep the processors busy.
+
+    So tests that otherwise run alone have neighbours. In place of a share that has ended runs a loop."""
     if not built(stage, "release"):
         return
-    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(BUSY)]
+    parts, loops = [Stage("%s-%d" % (stage.name, number + 1)) for number in range(BUSY)], []
+
+    def share(number, part):
+        folder = os.path.join(ROOT, "build", "test", part.name)  # ctest writes its own logs there
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, "CTestTestfile.cmake"), "w", encoding="utf-8") as file:
+            file.write('subdirs("%s")\n' % os.path.join(ROOT, "build", "release"))
+        open(part.log, "w", encoding="utf-8").close()
+        try:
+            ctest(part, "release", "--exclude-regex", NOT_WHEN_BUSY, "-I", "%d,,%d" % (number + 1, BUSY),
+                  where=("--test-dir", folder, *LIKE_PRESET))
+        except Stopped:
+            part.fail("stopped")
+        except Exception:  # pylint: disable=broad-except
+            part.fail("scripts/test.py", traceback.format_exc())
+        if not children.stopped:
+            loops.append(subprocess.Popen([sys.executable, "-c", LOOP]))
+
+    threads = [threading.Thread(target=share, args=each, daemon=True) for each in enumerate(parts)]
     try:
-        ctest(stage, "release", "--exclude-regex", NOT_WHEN_BUSY)
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
     finally:
         for loop in loops:
             loop.kill()
             loop.wait()
+    for part in parts:
+        stage.passed += part.passed
+        stage.processor += part.processor
+        for name in ("failed", "skipped", "shown", "steps"):
+            getattr(stage, name).extend(getattr(part, name))
 
 
 def report(stage):
@@ -371,6 +413,7 @@ STAGES = {
     "thorough": thorough,
     "kernel-tree": kernel_tree,
     "packages": packages,
+    "asan-rest": asan_rest,
     "tsan-rest": tsan_rest,
     "aarch64": preset,
     "riscv64": preset,
@@ -386,12 +429,18 @@ STAGES = {
 }
 # The stages of `make test`.
 QUICK = ("release", "asan", "tsan", "report", "format-check")
-# Of these presets `make test` builds and tests a part, the tests with threads, and the stage NAME-rest the others.
-PARTS = {"tsan": (["--target", "atomics", "tmpfs_stress"], ["-R", "^(battery|stress|tmpfs.stress)"])}
+# Of these presets `make test` builds and tests a part, and the stage NAME-rest the others. For AddressSanitizer it is what
+# calls each function of the library and of tmpfs; for ThreadSanitizer the tests with threads.
+PARTS = {
+    "asan": (["--target", "unit_tests", "unit_validate_tests", "tmpfs_tests", "nofault.sweep", "atomics", "tmpfs_stress"],
+             ["-R", "^(unit_|tmpfs_tests|nofault.sweep$|battery|stress|tmpfs.stress)"]),
+    "tsan": (["--target", "atomics", "tmpfs_stress"], ["-R", "^(battery|stress|tmpfs.stress)"]),
+}
 # A stage begins when these have ended: it uses their build, or the packages would contain half a manual.
 AFTER = {
     "processors": ("release",),
-    "thorough": ("release", "asan"),
+    "thorough": ("release",),
+    "asan-rest": ("asan",),
     "tsan-rest": ("tsan",),
     "rust": ("release",),
     "docs": ("release", "packages"),
