@@ -181,7 +181,7 @@ MUTANTS = [
     ("words before a fault are lost", "words", ["default"], COUNT, WORDS_C, WORDS_C,
      "HF_ARCH_LOAD64_OR(d, from + 3, one_by_one);", "HF_ARCH_LOAD64_OR(d, from + 3, fault);"),
     ("the last of three words is not copied", "words", ["default"], BYTES, X86, X86,
-     "few:\n	for (; words; words--", "few:\n	for (; words > 1; words--"),
+     "if (--words) {\n				HF_ARCH_LOAD64_OR(word, from + 2", "if (0) {\n				HF_ARCH_LOAD64_OR(word, from + 2"),
     ("pairs before a fault are lost", "words", ["default"], COUNT, X86, X86,
      "fault1:\n	words -= 2;\nfault:\n	return words;", "fault1:\nfault:\n	return words;"),
     ("a range of the source taken for done", "iovec", ["default"], PLACE, LIST, LIST,

@@ -139,11 +139,19 @@ hf_detail_copy_pairs_avx(void *dst, const void *src, size_t words)
 one_by_one:
 	return hf_detail_copy_words_generic(to, from, words);
 few:
-	for (; words; words--, to++, from++) {
+	if (HF_LIKELY(words)) {
 		uint64_t word;
 
 		HF_ARCH_LOAD64_OR(word, from, fault);
 		HF_ARCH_STORE64_OR(to, word, fault);
+		if (--words) {
+			HF_ARCH_LOAD64_OR(word, from + 1, fault);
+			HF_ARCH_STORE64_OR(to + 1, word, fault);
+			if (--words) {
+				HF_ARCH_LOAD64_OR(word, from + 2, fault);
+				HF_ARCH_STORE64_OR(to + 2, word, fault);
+			}
+		}
 	}
 	return 0;
 fault3:
