@@ -425,7 +425,7 @@ std::vector<Level> levels_of(std::vector<double> times)
 	const size_t n = times.size(), fewest = (n + 4) / 5;
 
 	std::sort(times.begin(), times.end());
-	for (size_t i = fewest; n >= 5 && i + fewest <= n; i++) {
+	for (size_t i = fewest; n >= ROUNDS_OF_LEVELS && i + fewest <= n; i++) {
 		double low = times[i - 1], high = times[i], gap = high - low;
 
 		/* The ends of a level may be outliers: its range is that of its inner three quarters. */
@@ -440,6 +440,16 @@ std::vector<Level> levels_of(std::vector<double> times)
 				   static_cast<double>(n - i) / static_cast<double>(n) } };
 	}
 	return {};
+}
+
+std::string levels_text(const std::vector<Level> &levels)
+{
+	std::string text;
+
+	for (const Level &level : levels)
+		text += (text.empty() ? "" : " or ") + text_of("%.1f", level.ns_per_op) +
+			(text.empty() ? "" : " ns") + text_of(" (%.0f %%)", 100 * level.share);
+	return text;
 }
 
 std::vector<Level> Row::levels() const

@@ -184,6 +184,9 @@ struct Row {
  * row would depend on chance.
  */
 std::vector<Level> levels_of(std::vector<double> times);
+constexpr int ROUNDS_OF_LEVELS = 5;
+/* "275 (60 %) or 432 ns (40 %)"; "" if there is one level. */
+std::string levels_text(const std::vector<Level> &levels);
 
 struct Settings {
 	int window_ms = 0; /* 0 = each table's default */
@@ -202,6 +205,7 @@ struct Cell {
 	std::function<std::vector<Sample>(int)> run;
 	int window_ms = 20;
 	int rounds = 15;           /* that are worth their time */
+	int least = 3;             /* that it gets before others get more than their least */
 	double setup_ms = 0;       /* a guess: the time of a run beyond its window */
 	bool pinned = true;        /* each thread to a processor of its own, if there are enough */
 	double longest_ms = 0;     /* the longest of its runs so far */
@@ -313,7 +317,7 @@ void shorten(std::vector<Plan> *plans, double ms);
  */
 double left_ms(const std::vector<Plan> &plans);
 /* Sets Cell::planned of each cell so that the rest takes `ms`: the same share of the rounds of each
- * cell, but 3 at least; if that takes too long, 2; or else 1. */
+ * cell, but Cell::least at least; if that takes too long, 3 at most; then 2; or else 1. */
 void fit(std::vector<Plan> *plans, double ms);
 
 /* Measuring ends at a deadline, or after ^C. */

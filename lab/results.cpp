@@ -383,11 +383,16 @@ void print_plain(const std::vector<Row> &rows)
 		const Row *base = baseline_of(rows, row);
 		double ratio = base ? row.ratio_to(*base) : NAN;
 
-		printf("%-9s %-28s %s %7d %11s %7s %7s %8s%s%s\n", row.table.c_str(),
+		std::string levels = levels_text(row.levels());
+
+		/* Of two levels the median is one, by chance. */
+		printf("%-9s %-28s %s %7d %11s %7s %7s %8s%s%s%s\n", row.table.c_str(),
 		       row.variant.c_str(), padded(row.case_name, 28).c_str(), row.threads,
-		       text_of("%.2f", row.ns_per_op()).c_str(), text_of("%.3f", ratio).c_str(),
+		       levels.empty() ? text_of("%.2f", row.ns_per_op()).c_str() : "two levels",
+		       text_of("%.3f", ratio).c_str(),
 		       text_of("%.0f%%", row.spread() * 100).c_str(),
 		       text_of("%.2f", row.fairness()).c_str(),
+		       levels.empty() ? "" : ("  " + levels).c_str(),
 		       row.starved() ? "  no operation in a window" : "",
 		       row.checked() ? "" : "  FAILED its check");
 	}

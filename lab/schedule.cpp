@@ -135,7 +135,8 @@ void fit(std::vector<Plan> *plans, double ms)
 	auto rounds = [](const Cell &cell, int least, double share) {
 		int wanted = static_cast<int>(cell.rounds * share);
 
-		return std::max(cell.done, std::min(cell.rounds, std::max(wanted, least)));
+		wanted = std::max(wanted, std::min(cell.least, least));
+		return std::max(cell.done, std::min(cell.rounds, wanted));
 	};
 	auto cost = [&](int least, double share) {
 		double sum = 0;
@@ -147,7 +148,7 @@ void fit(std::vector<Plan> *plans, double ms)
 		}
 		return sum;
 	};
-	int least = 3;
+	int least = ROUNDS_OF_LEVELS;
 
 	while (least > 1 && cost(least, 0) > ms)
 		least--;

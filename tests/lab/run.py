@@ -328,6 +328,8 @@ class Lab(unittest.TestCase):
         names = variants(rows)
         for case in ("hot file", "file each", "4 deep"):
             self.assertEqual({row["variant"] for row in rows if row["case"] == case}, names)
+        self.assertEqual({row["variant"] for row in rows if row["case"] == "file system each"},
+                         {"default", "default again"})
 
     def test_cpu_names_features_and_choices(self):
         said = lab("cpu").stdout
@@ -392,11 +394,11 @@ class Lab(unittest.TestCase):
             bounds = {aim["what"]: (aim["bound"], aim["aim"]) for aim in results["aims"]
                       if aim["group"] == group and aim["bound"]}
             self.assertEqual(bounds, {
-                "throughput, of the best peer that parks": ("at least", 1),
-                "throughput, of the best peer": ("at least", 0.9),
-                "fairness over 100 ms": ("at least", 0.8),
-                "longest wait of a thread, of pthread_mutex's": ("at most", 1),
-                "context switches, of parking_lot's": ("at most", 1),
+                "throughput, of the best peer that parks": ("at least", 0.95),
+                **({"fairness over 100 ms": ("at least", 0.75)} if section
+                   else {"fairness over 100 ms, of pthread_mutex's": ("at least", 0.9)}),
+                "longest wait of a thread, of pthread_mutex's or 5 ms": ("at most", 1),
+                "context switches, of one a turn": ("at most", 1.1),
             })
             peers = [row for (_, case), row in rows.items() if row["ns_per_op"]
                      and case == "oversubscribed" + section and row["kind"] == "peer"]
@@ -404,9 +406,10 @@ class Lab(unittest.TestCase):
                     ("throughput, of the best peer", peers),
                     ("throughput, of the best peer that parks",
                      [row for row in peers if row["waiter"] == "parks"])):
-                best = min(among, key=lambda row: row["ns_per_op"])
                 detail = aims[group, what]["detail"]
-                self.assertTrue(detail.startswith(best["variant"]), (best, detail))
+                if among:  # on a busy machine no peer may have had an operation
+                    best = min(among, key=lambda row: row["ns_per_op"])
+                    self.assertTrue(detail.startswith(best["variant"]), (best, detail))
             absent = [name for name in ("pthread_adaptive", "nsync_mu", "parking_lot",
                                         "rust_std_mutex")
                       if "peer:" + name not in variants(peers)]
@@ -458,9 +461,15 @@ class Lab(unittest.TestCase):
         for case in {case for case, _ in wanted}:
             self.assertEqual(variants(row for row in rows if row["case"] == case), variants(results["rows"]))
         for case, threads in wanted:
-            (aim,) = [aim for aim in results["aims"] if aim["group"] == "%s, %d threads" % (case, threads)]
-            self.assertEqual(aim["what"], "throughput, of the best peer that parks" if "pinned" in case
-                             else "processor time, of the best peer's that parks")
+            aims = [aim["what"] for aim in results["aims"] if aim["group"] == "%s, %d threads" % (case, threads)]
+            work, busy = "µs" in case, case.startswith("beside")
+            self.assertEqual(aims, ["throughput, of the best peer that parks" if "pinned" in case
+                                    else "processor time, of the best peer's that parks"]
+                             + ["fairness over 100 ms, of 0.75 or of pthread_mutex's"] * work
+                             + ["longest wait of a thread, of pthread_mutex's or 5 ms"] * (work and not busy))
+        waits = {row["case"] for row in rows if "wait_max_ns" in row}
+        if waits:  # needs a processor with a time stamp counter
+            self.assertEqual(waits, {case for case, _ in wanted if "µs" in case and not case.startswith("beside")})
 
     def test_only_keeps_the_baseline(self):
         rows = rows_of("refcount", "--threads", "1", "--only", "asm", *QUICK)["rows"]
@@ -679,6 +688,102 @@ class Archive(unittest.TestCase):
         for aim, was in zip(merged["aims"], self.whole["aims"], strict=True):
             self.assertEqual((aim["what"], aim["met"]), (was["what"], was["met"]))
 
+    def aims(self, rows):
+        """The aims of these made-up rows, as `merge` computes them: {(group, what): (value, met, detail)}"""
+        fields = {"kind": "ours", "case": "get+put", "threads": 2, "spread": 0, "ratio": None, "fairness": 1,
+                  "checked": True, "starved": False, "rounds": 1, "waiter": "parks"}
+        rows = [{**fields, "baseline": "base", **row} for row in rows]
+        path = write(os.path.join(self.folder, "made-up.json"), json.dumps({**self.whole, "rows": rows}))
+        done = lab("merge", path, "--json", path)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return {(aim["group"], aim["what"]): (aim["value"] and round(aim["value"], 2), aim["met"], aim["detail"])
+                for aim in load(path)["aims"]}
+
+    def test_aims_of_the_mutex(self):
+        cpus = len(os.sched_getaffinity(0))
+        threads = 8 * cpus
+        groups = {case: "%d threads%s" % (threads, case[len("oversubscribed"):])
+                  for case in ("oversubscribed", "oversubscribed, 0.2/0.2 µs")}
+
+        def aims(**changes):
+            """Ours has this in both cases: a peer that parks and one that spins are faster, and unfair."""
+            rows = []
+            for case in (*groups, "one processor, 0.2/0.2 µs"):
+                ours = {"ns_per_op": 100, "fairness_100ms": 0.76, "wait_max_ns": 4.9e6, "cpu_ns": 100,
+                        "switches_per_op": 100 * cpus / 300000, **changes}
+                rows += [{"table": "mutex", "variant": variant, "case": case, "threads": threads, **ours, **other}
+                         for variant, other in (
+                             ("hf_mutex", {}),
+                             ("peer:pthread_mutex", {"kind": "peer", "ns_per_op": 96, "fairness_100ms": 0.7,
+                                                     "wait_max_ns": 1e5, "switches_per_op": 1e-9}),
+                             ("peer:tbb_spin_mutex", {"kind": "peer", "ns_per_op": 10, "waiter": "spins"}))]
+            return self.aims(rows)
+
+        work, none = groups["oversubscribed, 0.2/0.2 µs"], groups["oversubscribed"]
+        one = "one processor, 0.2/0.2 µs, %d threads" % threads
+        throughput, spins = "throughput, of the best peer that parks", "throughput, of the best peer"
+        fair, wait = "fairness over 100 ms", "longest wait of a thread, of pthread_mutex's or 5 ms"
+        switches = "context switches, of one a turn"
+        found = aims()
+        for group in (work, none):
+            self.assertEqual(found[group, throughput][:2], (0.96, True))
+            self.assertEqual(found[group, spins], (0.1, None, "peer:tbb_spin_mutex"))
+            # The holder may lose its processor once; each turn of a processor ends in a switch.
+            self.assertEqual(found[group, wait], (1, True, ""))
+            self.assertEqual(found[group, switches], (1, True, ""))
+        self.assertEqual(found[work, fair], (0.76, True, ""))
+        self.assertEqual(found[none, fair + ", of pthread_mutex's"], (1.09, True, ""))
+        self.assertEqual(found[one, fair + ", of 0.75 or of pthread_mutex's"], (1.09, True, ""))
+        self.assertEqual(found[one, wait], (1, True, ""))
+        found = aims(fairness_100ms=0.62, wait_max_ns=6e6, ns_per_op=102, switches_per_op=130 * cpus / 300000)
+        for group in (work, none):
+            self.assertEqual(found[group, throughput][:2], (0.94, False))
+            self.assertEqual(found[group, wait], (1.2, False, ""))
+            self.assertEqual(found[group, switches], (1.27, False, ""))
+        self.assertEqual(found[work, fair], (0.62, False, ""))
+        self.assertEqual(found[none, fair + ", of pthread_mutex's"], (0.89, False, ""))
+        self.assertEqual(found[one, fair + ", of 0.75 or of pthread_mutex's"], (0.89, False, ""))
+        self.assertEqual(found[one, wait], (1.2, False, ""))
+        turn = int(re.search(r"define HF_PARKING_TURN_NS (\d+)", read(SOURCE, "src", "parking", "parking.c"))[1])
+        self.assertIn("TURN_NS = %d," % turn, read(SOURCE, "lab", "mutex.cpp"))
+
+    def test_aims_of_lockref(self):
+        """The default beside the best limit and wait; waitfree leaves no thread behind."""
+        def aims(wait_late):
+            return self.aims([{"table": "lockref", "variant": variant, "ns_per_op": ns, **more}
+                              for variant, ns, more in (
+                                  ("default", 60, {"kind": "default"}), ("bounded-15", 50, {}), ("locked", 20, {}),
+                                  ("waitfree", 10, {"fairness": 0.6}),
+                                  ("unbounded wait=late", wait_late, {"kind": "sweep"}))])
+        what = "2 threads", "time of the default, of the best limit and wait"
+        self.assertEqual(aims(55)[what], (1.2, True, "bounded-15"))
+        self.assertEqual(aims(40)[what], (1.5, False, "unbounded wait=late"))
+        self.assertEqual(aims(55)["2 threads", "fairness of waitfree"][:2], (0.6, True))
+
+    def test_aims_of_openclose(self):
+        """A machine whose second processor is worth little, or whose transfers are slow, misses nothing by that."""
+        if not here(TMPFS):
+            print("SKIPPED openclose: liburcu is not installed")
+            return
+
+        def aims(each, transfer, other=97):
+            return self.aims([{"table": "openclose", "variant": variant, "kind": kind, "case": case,
+                               "threads": threads, "ns_per_op": ns, "transfer_ns": transfer}
+                              for variant, kind, case, threads, ns in (
+                                  ("default", "default", "hot file", 1, 80), ("default", "default", "hot file", 2, 100),
+                                  ("lockref=bounded", "ours", "hot file", 2, 98),
+                                  ("lockref=locked", "ours", "hot file", 2, other),
+                                  ("default", "default", "file each", 1, 80), ("default", "default", "file each", 2, each),
+                                  ("default", "default", "file system each", 1, 80),
+                                  ("default", "default", "file system each", 2, 50))])
+        hot = "hot file", "throughput of 2 threads, of one thread's or of two transfers"
+        each = "file each", "throughput of 2 threads, of those that share nothing"
+        best = "hot file, 2 threads", "throughput of the default, of the best other's"
+        self.assertEqual([aims(50, 60)[what] for what in (hot, each, best)],
+                         [(1.2, True, ""), (1, True, ""), (0.99, True, "lockref=locked")])
+        self.assertEqual([aims(62, 30, 90)[what] for what in (hot, each, best)],
+                         [(0.8, False, ""), (0.81, False, ""), (0.92, False, "lockref=locked")])
+
     def test_unusable_files(self):
         good = self.file("good.json", {"a": 1})
         other = {**self.whole["machine"], "commit": "another"}
@@ -752,19 +857,25 @@ class Rows(unittest.TestCase):
 
     def test_forecasts(self):
         """After a fifth of the time the progress line knew when the measurement would end."""
-        found = re.findall(r"(?m)^(.*): said (\d+), took (\d+), limit (\S+), least rounds (\d+)$",
-                           self.rows("forecast"))
-        self.assertEqual(len(found), 9)
-        for name, said, took, limit, rounds in found:
+        found = re.findall(r"(?m)^(.*): said (\d+), took (\d+), limit (\S+), least rounds (\d+)"
+                           r"(?:, where levels are looked for (\d+))?$", self.rows("forecast"))
+        self.assertEqual(len(found), 11)
+        for name, said, took, limit, rounds, levels in found:
             with self.subTest(name=name):
                 self.assertLessEqual(float(took), 1.02 * float(limit))
                 if "load" not in name:  # one that comes later can't be known
                     self.assertLess(abs(float(said) / float(took) - 1), 0.25)
                 self.assertGreaterEqual(int(rounds), 3 if name == "as planned" else 1)
+                # A row whose runs may have two levels gets the rounds that show them, if any get more than 3.
+                if levels:
+                    self.assertEqual((int(rounds), int(levels)), (3, 5 if "too little" not in name else 3))
 
     def test_two_levels(self):
-        self.assertEqual(self.rows("levels").splitlines(),
-                         ["9: 7.4 ns 0.33 17.8 ns 0.67", "7:", "9:", "7:", "4:"])
+        said = self.rows("levels").splitlines()
+        self.assertEqual(said[:5], ["9: 7.4 ns 0.33 17.8 ns 0.67", "7:", "9:", "7:", "4:"])
+        one, two = (" ".join(line.split()) for line in said[6:])
+        self.assertRegex(one, r"^made up one case 1 7\.00 .* 1\.00$")
+        self.assertRegex(two, r"^made up two case 1 two levels .* 7\.0 \(40 %\) or 17\.0 ns \(60 %\)$")
 
     def test_aims(self):
         _, results, _ = self.rows()

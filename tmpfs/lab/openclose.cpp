@@ -3,14 +3,17 @@
  * openclose - the tables `openclose` and `sparse`: the primitives at work in tmpfs.
  *
  * openclose: open, read 64 bytes, close. Each thread has its own descriptor table, as a process
- * does; the case names say whether they also have their own files. After each run hf_tmpfs_check()
- * checks every count. The kernel's tmpfs, which needs system calls, is there for comparison.
+ * does; the case names say whether they also have their own files, or even file systems: then they
+ * share nothing, and two threads show what two processors of this machine are worth. After each run
+ * hf_tmpfs_check() checks every count. The kernel's tmpfs, which needs system calls, is there for
+ * comparison.
  *
  * sparse: reads a file of 64 GiB without data, repeatedly from its beginning. The buffer is filled
  * with ones before the run and must contain zeros after it.
  */
 #include "bench.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -49,16 +52,20 @@ const char *const KERNEL = "kernel tmpfs, system calls";
 /* The default's implementations, by the names that they have as variants. */
 const char *const DEFAULT = "refcount=saturating, lockref=bounded";
 
-enum class Case { HOT, EACH, DEEP };
+enum class Case { HOT, EACH, DEEP, ALONE };
 const struct {
 	Case is;
 	const char *name;
-} cases[] = { { Case::HOT, "hot file" }, { Case::EACH, "file each" }, { Case::DEEP, "4 deep" } };
+} cases[] = { { Case::HOT, "hot file" },
+	      { Case::EACH, "file each" },
+	      { Case::DEEP, "4 deep" },
+	      { Case::ALONE, "file system each" } }; /* only of the default */
 
 std::string path_of(Case is, int thread)
 {
 	switch (is) {
 	case Case::EACH:
+	case Case::ALONE:
 		return "/file" + std::to_string(thread);
 	case Case::DEEP:
 		return "/one/two/three/four/file";
@@ -108,7 +115,7 @@ const struct lab_tmpfs kernel = {
 
 struct Tree {
 	const struct lab_tmpfs *on = nullptr;
-	struct hf_tmpfs *fs = nullptr;
+	std::vector<struct hf_tmpfs *> fs; /* one, or one for each thread */
 	std::vector<struct hf_tmpfs_table *> tables;
 	std::vector<std::string> paths;
 	bool failed = false;
@@ -139,35 +146,42 @@ uint64_t open_read_close(void *state, int thread, const int *stop)
 
 std::vector<Sample> run_openclose(const struct lab_tmpfs *on, Case is, int threads, int window_ms)
 {
-	std::string data(4096, 'x'), top;
-	bool ok;
+	const size_t n = static_cast<size_t>(threads);
+	std::string data(4096, 'x');
+	bool ok = true;
 	Tree tree;
 
 	tree.on = on;
-	ok = on->make(&tree.fs, nullptr) == 0;
-	if (!ok)
-		return { Sample() };
-	if (on == &kernel)
-		top = reinterpret_cast<char *>(tree.fs);
-	for (const char *dir : { "/one", "/one/two", "/one/two/three", "/one/two/three/four" })
-		ok &= on->mkdir(on->root(tree.fs), (top + dir).c_str(), 0755, nullptr) == 0;
-	tree.tables.resize(static_cast<size_t>(threads));
-	for (int i = 0; i < threads; i++) {
-		struct hf_tmpfs_table **table = &tree.tables[static_cast<size_t>(i)];
+	tree.fs.resize(is == Case::ALONE ? n : 1);
+	tree.tables.resize(n);
+	for (struct hf_tmpfs *&fs : tree.fs) {
+		if (on->make(&fs, nullptr))
+			return { Sample() };
+		std::string top = on == &kernel ? reinterpret_cast<char *>(fs) : "";
 
-		ok &= on->table_new(table, tree.fs, 0) == 0;
-		tree.paths.push_back(top + path_of(is, i));
-		int fd = on->open(*table, nullptr, tree.paths.back().c_str(), O_WRONLY | O_CREAT,
-				  0644, nullptr);
-		ok &= on->write(*table, fd, data.data(), data.size()) == 4096;
-		ok &= on->close(*table, fd) == 0;
+		for (const char *dir :
+		     { "/one", "/one/two", "/one/two/three", "/one/two/three/four" })
+			ok &= on->mkdir(on->root(fs), (top + dir).c_str(), 0755, nullptr) == 0;
+	}
+	for (size_t i = 0; i < n; i++) {
+		struct hf_tmpfs *fs = tree.fs[i % tree.fs.size()];
+		std::string top = on == &kernel ? reinterpret_cast<char *>(fs) : "";
+
+		ok &= on->table_new(&tree.tables[i], fs, 0) == 0;
+		tree.paths.push_back(top + path_of(is, static_cast<int>(i)));
+		int fd = on->open(tree.tables[i], nullptr, tree.paths.back().c_str(),
+				  O_WRONLY | O_CREAT, 0644, nullptr);
+		ok &= on->write(tree.tables[i], fd, data.data(), data.size()) == 4096;
+		ok &= on->close(tree.tables[i], fd) == 0;
 	}
 	Window window = run_window(threads, window_ms, open_read_close, { &tree });
 
-	ok &= on->check(tree.fs, nullptr, nullptr) == 0;
+	for (struct hf_tmpfs *fs : tree.fs)
+		ok &= on->check(fs, nullptr, nullptr) == 0;
 	for (struct hf_tmpfs_table *table : tree.tables)
 		on->table_free(table);
-	ok &= on->free(tree.fs) == 0;
+	for (struct hf_tmpfs *fs : tree.fs)
+		ok &= on->free(fs) == 0;
 	return { sample_of(window, ok && !tree.failed) };
 }
 
@@ -259,7 +273,8 @@ std::vector<Cell> openclose_cells(const Settings &settings)
 			cell.window_ms = 20;
 			cell.rounds = threads > cpus() ? 5 : 9;
 			for (const struct lab_tmpfs *on : all) {
-				if (on == &lab_tmpfs_copy_holes)
+				if (on == &lab_tmpfs_copy_holes ||
+				    (is == Case::ALONE && on != by_default))
 					continue;
 				cell.rows = { Row("openclose", on->name,
 						  on == by_default ? "default"
@@ -320,13 +335,26 @@ bool is_default(const std::string &variant)
 
 } // namespace
 
+/*
+ * "file each": two threads that share a file system are held to two that share nothing, since two
+ * processors of a virtual machine may be worth less than two.
+ *
+ * "hot file": its lockref's line moves for the open and for the close, at most, when two threads take
+ * turns. So the aim is one thread's throughput, or where that is less that of two transfers.
+ *
+ * The default is held to the best of the others by the least time of its own code, which has several
+ * names: the least of many times is lower than any one of them. 0.95, as for advice in the report.
+ */
 std::vector<Aim> openclose_aims(const std::vector<Row> &rows)
 {
 	auto ours = [&](const char *case_name, int threads) {
 		return find(rows, by_default->name, case_name, threads);
 	};
-	const Row *two = ours("hot file", 2), *best = nullptr;
-	double same_least = NAN, same_most = NAN;
+	auto speedup = [&](const char *case_name) {
+		return times(ours(case_name, 1), ours(case_name, 2));
+	};
+	const Row *one = ours("hot file", 1), *two = ours("hot file", 2), *best = nullptr;
+	double same_least = valid(two) ? 1 : NAN, same_most = same_least;
 
 	/* Compare with other choices, but not with the same code or with the unchecked count. */
 	for (const Row &row : rows) {
@@ -336,19 +364,29 @@ std::vector<Aim> openclose_aims(const std::vector<Row> &rows)
 		    row.variant == "refcount=unchecked" || !std::isfinite(ratio))
 			continue;
 		if (is_default(row.variant)) {
-			same_least = std::fmin(same_least, ratio);
-			same_most = std::fmax(same_most, ratio);
+			same_least = std::min(same_least, ratio);
+			same_most = std::max(same_most, ratio);
 		} else if (!best || ratio < times(best, two)) {
 			best = &row;
 		}
 	}
+	double transfer = two ? two->median_of([](const Sample &s) { return s.transfer_ns; }) : NAN;
+	double at_most_one = valid(one) ? std::max(one->ns_per_op(), 2 * transfer) : NAN;
+
 	return {
-		at_least(0.9, "hot file", "throughput of 2 threads, of one thread's",
-			 times(ours("hot file", 1), two)),
-		at_least(1.7, "file each", "throughput of 2 threads, of one thread's",
-			 times(ours("file each", 1), ours("file each", 2))),
-		at_least(1, "hot file, 2 threads", "throughput of the default, of the best other's",
-			 times(best, two), best ? best->variant : ""),
+		at_least(0.9, "hot file",
+			 "throughput of 2 threads, of one thread's or of two transfers",
+			 valid(two) ? at_most_one / two->ns_per_op() : NAN),
+		figure("hot file", "throughput of 2 threads, of one thread's", speedup("hot file")),
+		at_least(0.85, "file each", "throughput of 2 threads, of those that share nothing",
+			 times(ours("file system each", 2), ours("file each", 2))),
+		figure("file each", "throughput of 2 threads, of one thread's",
+		       speedup("file each")),
+		figure("file system each", "throughput of 2 threads, of one thread's",
+		       speedup("file system each")),
+		at_least(0.95, "hot file, 2 threads",
+			 "throughput of the default, of the best other's",
+			 times(best, two) / same_least, best ? best->variant : ""),
 		figure("hot file, 2 threads", "the same code by another name, least", same_least),
 		figure("hot file, 2 threads", "the same code by another name, most", same_most),
 		at_least(3, "hot file, 1 thread", "throughput, of the kernel's tmpfs",

@@ -300,7 +300,7 @@ FAMILIES = (
         "openclose",
         "open, read 64 bytes and close in tmpfs/, built once with each implementation; each thread has its own table of"
         " descriptors. hot file: one file for all threads. file each: a file per thread, in one directory. 4 deep: one"
-        " file, four directories down. After each run every count is checked against the references in the tree. The"
+        " file, four directories down. file system each: the threads share nothing. After each run every count is checked against the references in the tree. The"
         " kernel's tmpfs is called by system calls, so it is only for scale.",
         other_contract={"refcount=unchecked": NO_MISUSE},
     ),
