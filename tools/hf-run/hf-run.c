@@ -204,6 +204,8 @@ static void check_elf(const struct image *image)
 		fail(CANNOT, "%s is written in Go, whose runtime has its own locks", image->name);
 	interpreter = segment(image, PT_INTERP, NULL);
 	path = interpreter ? part(image, interpreter->p_offset, interpreter->p_filesz) : NULL;
+	if (!path && strstr(image->name, "/ld-linux"))
+		fail(CANNOT, "%s is the loader: name the program itself", image->name);
 	if (!path)
 		fail(CANNOT,
 		     "%s is statically linked: its own copy of the locks cannot be replaced",

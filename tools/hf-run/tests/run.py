@@ -204,7 +204,8 @@ def child(runner):
 
 def light_forks(runner):
     """A child that does nothing does not touch the tables of the profile, which have some megabytes: a shell forks often."""
-    few, many = [int(runner.run(options, "counts", "forks", status=7)[0]) for options in (None, ["--profile=" + runner.file("forks")])]
+    few, many = [int(runner.run(options, "counts", "forks", status=7)[0])
+                 for options in (None, ["--profile=" + runner.file("forks")])]
     expect(many < few + 250, "a child touches %d pages, and %d with a profile" % (few, many))
 
 
@@ -404,6 +405,10 @@ def refuse_sanitizer(runner):
     refused(runner, path + "2", r"sanitizer \(__asan_init\)")
 
 
+def refuse_loader(runner):
+    refused(runner, interpreter(runner.programs["counts"]).rstrip(b"\0").decode(), "is the loader")
+
+
 def refuse_setuid(runner):
     """As root: a program of another user. As another user: one of root's."""
     if os.geteuid() == 0:
@@ -437,8 +442,8 @@ def refuse_words(runner):
 
 
 REFUSALS = {"static": refuse_static, "musl": refuse_musl, "other_library": refuse_other_library, "go": refuse_go,
-            "machine": refuse_machine, "sanitizer": refuse_sanitizer, "setuid": refuse_setuid, "layout": refuse_layout,
-            "words": refuse_words}
+            "machine": refuse_machine, "sanitizer": refuse_sanitizer, "loader": refuse_loader, "setuid": refuse_setuid,
+            "layout": refuse_layout, "words": refuse_words}
 
 
 # ---- the guide
