@@ -61,9 +61,10 @@ static __attribute__((format(printf, 2, 3), noreturn)) void fail(int status, con
 
 /* ---- the program's file --------------------------------------------------------------------------- */
 
+/* Returns a string of its own: an interpreter is looked for while the script's path is still needed. */
 static const char *find_program(const char *name)
 {
-	static char path[PATH_MAX];
+	char path[PATH_MAX];
 	const char *at = getenv("PATH");
 
 	if (strchr(name, '/'))
@@ -73,8 +74,14 @@ static const char *find_program(const char *name)
 		struct stat status;
 
 		(void)snprintf(path, sizeof(path), "%.*s%s%s", len, at, len ? "/" : "", name);
-		if (access(path, X_OK) == 0 && stat(path, &status) == 0 && S_ISREG(status.st_mode))
-			return path;
+		if (access(path, X_OK) == 0 && stat(path, &status) == 0 &&
+		    S_ISREG(status.st_mode)) {
+			const char *copy = strdup(path);
+
+			if (!copy)
+				fail(CANNOT, "no memory");
+			return copy;
+		}
 		at += len + (at[len] == ':');
 	}
 	fail(NOT_FOUND, "%s: not found", name);

@@ -328,6 +328,14 @@ def by_shell(runner):
     find(output, re.escape(os.path.basename(runner.options.library)), "the maps of a child")
 
 
+def by_env(runner):
+    """A script that is found in PATH, as its interpreter is."""
+    path = write(runner.file("script_of_env"), "#!/usr/bin/env sh\necho $0 $1 $2 $#\n")
+    os.chmod(path, 0o755)
+    output, _ = runner.run([], "script_of_env", "-c", "exit 3", PATH=runner.work + ":" + os.environ["PATH"])
+    expect(output == path + " -c exit 3 2\n", output)
+
+
 def keeps_preloads(runner):
     output, _ = runner.run([], "/bin/sh", "-c", "echo $LD_PRELOAD", LD_PRELOAD="libm.so.6")
     expect(output.strip() == os.path.realpath(runner.options.library) + ":libm.so.6", output)
@@ -506,6 +514,7 @@ def main():
         checks.attempt("inherit.exec", exec_inherits, runner)
         checks.attempt("inherit.light", starts_lightly, runner)
         checks.attempt("inherit.by_shell", by_shell, runner)
+        checks.attempt("inherit.by_env", by_env, runner)
         checks.attempt("inherit.make", make_inherits, runner)
         checks.attempt("inherit.preloads", keeps_preloads, runner)
     if "refuse" in wanted:
