@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
  * seam - the functions that holdfast/internal/env/linux_kernel.h requires: nodes of queued locks,
  * and output of reports.

@@ -11,11 +11,13 @@
 #include <linux/compiler.h>
 #include <linux/limits.h>
 #include <linux/spinlock_types.h>
+#include <linux/version.h>
 
 struct mutex;
 
-#if __has_include(<linux/refcount_types.h>)
-#include <linux/refcount_types.h> /* 6.9 and later: the type alone */
+/* sparse has no __has_include(). */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
+#include <linux/refcount_types.h> /* the type alone */
 #else
 typedef struct refcount_struct {
 	atomic_t refs;
@@ -39,6 +41,11 @@ bool __refcount_add_not_zero(int i, refcount_t *r, int *oldp);
 bool refcount_add_not_zero(int i, refcount_t *r);
 bool __refcount_inc_not_zero(refcount_t *r, int *oldp);
 bool refcount_inc_not_zero(refcount_t *r);
+void refcount_set_release(refcount_t *r, int n);
+bool __refcount_add_not_zero_acquire(int i, refcount_t *r, int *oldp);
+bool refcount_add_not_zero_acquire(int i, refcount_t *r);
+bool __refcount_inc_not_zero_acquire(refcount_t *r, int *oldp);
+bool refcount_inc_not_zero_acquire(refcount_t *r);
 void __refcount_add(int i, refcount_t *r, int *oldp);
 void refcount_add(int i, refcount_t *r);
 void __refcount_inc(refcount_t *r, int *oldp);
@@ -94,6 +101,35 @@ static __always_inline __must_check bool __refcount_inc_not_zero(refcount_t *r, 
 static __always_inline __must_check bool refcount_inc_not_zero(refcount_t *r)
 {
 	return hf_refcount_inc_not_zero(refcount_hf(r));
+}
+
+/* For type-stable memory; newer kernels have these. */
+static __always_inline void refcount_set_release(refcount_t *r, int n)
+{
+	hf_refcount_set_release(refcount_hf(r), n);
+}
+
+static __always_inline __must_check bool __refcount_add_not_zero_acquire(int i, refcount_t *r,
+									 int *oldp)
+{
+	return oldp ? hf_refcount_add_not_zero_acquire_old(i, refcount_hf(r), oldp)
+		    : hf_refcount_add_not_zero_acquire(i, refcount_hf(r));
+}
+
+static __always_inline __must_check bool refcount_add_not_zero_acquire(int i, refcount_t *r)
+{
+	return hf_refcount_add_not_zero_acquire(i, refcount_hf(r));
+}
+
+static __always_inline __must_check bool __refcount_inc_not_zero_acquire(refcount_t *r, int *oldp)
+{
+	return oldp ? hf_refcount_inc_not_zero_acquire_old(refcount_hf(r), oldp)
+		    : hf_refcount_inc_not_zero_acquire(refcount_hf(r));
+}
+
+static __always_inline __must_check bool refcount_inc_not_zero_acquire(refcount_t *r)
+{
+	return hf_refcount_inc_not_zero_acquire(refcount_hf(r));
 }
 
 static __always_inline void __refcount_add(int i, refcount_t *r, int *oldp)
