@@ -15,6 +15,7 @@ LINES, and the kernel prints no other complaint. All mutants are in one image, a
 while it runs; each must fail in the way that mutants.py names. The patches of series.py must make what --into writes. The
 last line is "N passed, N failed". Exits with 1 if anything failed, with 77 if a program or a package is missing.
 """
+import filecmp
 import glob
 import gzip
 import hashlib
@@ -209,13 +210,24 @@ def fetch(kernel):
 
 
 def replace(source, target):
-    """Copies a file or folder. Removes the old one first, since it may be a hard link to the stock kernel's."""
-    if os.path.isdir(target) and not os.path.islink(target):
-        shutil.rmtree(target)
-    elif os.path.lexists(target):
-        os.remove(target)
-    os.makedirs(os.path.dirname(target), exist_ok=True)
-    (shutil.copytree if os.path.isdir(source) else shutil.copy2)(source, target)
+    """Copies a file or folder. Leaves equal files alone, whose time tells Kbuild that nothing changed, and removes others first,
+    since they may be hard links to the stock kernel's."""
+    if os.path.isdir(source):
+        os.makedirs(target, exist_ok=True)
+        for name in {*os.listdir(source), *os.listdir(target)}:
+            ours, theirs = os.path.join(source, name), os.path.join(target, name)
+            if os.path.exists(ours):
+                replace(ours, theirs)
+            elif os.path.isdir(theirs):
+                shutil.rmtree(theirs)
+            else:
+                os.remove(theirs)
+    elif not (os.path.isfile(target) and filecmp.cmp(source, target, shallow=False)):
+        if os.path.lexists(target):
+            os.remove(target)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        shutil.copy2(source, target)
+        os.utime(target)  # a file that is put back may have an older time than its object
 
 
 def put_into(tree):
