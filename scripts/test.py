@@ -39,7 +39,7 @@ LOOP = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"
 # The stage busy leaves these out: they compile, inspect compiled code or run one thread, so load only slows them down.
 NOT_WHEN_BUSY = "^(%s)$" % "|".join((
     "headers", "codegen", "compilers", "copies.pairs", "extern.*", "runners", "bootstrap",
-    "install", "subproject", "guide", "docs", "examples", "single", "lab.*", "musl",
+    "install", "subproject", "guide", "docs", "examples", "single", "lab.*", "musl", "tools.(cost|gdb|probes)",
     "nofault.(sweep.*|link|gone|sanitize)", "tmpfs.*", "zephyr.seam",
     ".*mutant.*", "model.*", "abi.*", "man.*"))
 # What CMakePresets.json sets for all tests, for ctest without a preset.
