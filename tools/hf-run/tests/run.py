@@ -500,6 +500,9 @@ def main():
     options = arguments(__doc__, "source-dir", "work-dir", "hf-run", "library", "programs", "preloads", "cc",
                         names="which", emulator={"default": ""})
     checks, runner = Checks(), Runner(options)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # a shell's background process ignores some
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
     os.makedirs(runner.work, exist_ok=True)
     wanted = options.which or ["conform", "profile", "validate", "inherit", "refuse", "guide", "programs"]
     if "conform" in wanted:
