@@ -108,6 +108,8 @@ USERCOPY = {
 LOCKS = ("spin_lock", "spin_lock_irq", "rw_lock_irq", "mutex_lock")
 LINES = {
     "refcount": {},
+    # The misuse suite makes the kernel warn. A skipped test has another line.
+    "kunit": {r" +ok \d+ (- )?\w+": 25, r"ok \d+ (- )?(refcount|refcount_misuse|lockref)": 3},
     "usercopy": {},
     "user": {r"USER ok user_memory\.(clear|copy_to|copy_from)\.tree # .*": 8,
              r"USER ok user_memory\.(words|kernel_addresses|access) # .*": 3, r"USER END 11 cases, 0 failed": 1},
@@ -291,7 +293,7 @@ def configure(guest, tree, out):
     shutil.rmtree(out, ignore_errors=True)
     os.makedirs(out)
     with open(os.path.join(HERE, "kernel.config"), encoding="utf-8") as file:
-        wanted = file.read() + "".join("CONFIG_%s=y\n" % name for name in guest.config)
+        wanted = file.read() + "".join("CONFIG_%s\n" % (name if "=" in name else name + "=y") for name in guest.config)
     config = os.path.join(out, "all.config")
     with open(config, "w", encoding="utf-8") as file:
         file.write(wanted)
@@ -338,10 +340,10 @@ def edit(path, change):
     os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
 
 
-def build_mutants():
-    """Builds the image that has all mutants, of the guest `holdfast`. Returns its path."""
+def build_mutants(guest):
+    """Builds the image that has all mutants. Returns its path."""
     files = {path for path, _, _ in mutants.CHANGES}
-    return build(GUESTS["holdfast"],
+    return build(guest,
                  [*((path, runner.mutation.swap(before, after)) for path, before, after in mutants.CHANGES),
                   *((path, lambda text: mutants.DECLARATIONS + text) for path in files),
                   (mutants.SEAM, lambda text: text + mutants.PARAMETERS)])
@@ -360,6 +362,10 @@ def modules(guest):
             runner.mutation.write(path, runner.mutation.read(source))
     if guest.overlay:
         make(guest, tree, out, "M=" + folder, "HF_ROOT=" + ROOT, "modules")
+    if "KUNIT=m" in guest.config:
+        kunit = os.path.join(out, "kunit")
+        replace(os.path.join(HERE, "kunit"), kunit)
+        make(guest, tree, out, "M=" + kunit, "modules")
     found = [path for path in glob.glob(os.path.join(out, "**", "*.ko"), recursive=True)]
     return {os.path.basename(path): path for path in found}
 
@@ -435,6 +441,7 @@ def judge(lines, faults, guest, steps):
             verdict.faults.append("unexpected: " + line)
         for pattern in counts:
             counts[pattern] += bool(re.fullmatch(pattern, line))
+    found.pop("KUNIT", None)  # its own lines say what failed
     for name, (report, verdicts) in wanted.items():
         reports, said = found.pop(name, ([], []))
         is_reported = not reports if report is None else len(reports) == 1 and (
@@ -484,7 +491,7 @@ def run_mutants(total, names):
     folder = os.path.join(BUILD, "guests", label)
     os.makedirs(folder, exist_ok=True)
     try:
-        image = shutil.copy(build_mutants(), folder)
+        image = shutil.copy(build_mutants(guest), folder)
         files = archive(label, guest)
     except (RuntimeError, runner.mutation.Stale) as fault:
         total.fault(label, str(fault))
