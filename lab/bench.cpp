@@ -422,10 +422,10 @@ bool Row::robbed() const
 
 std::vector<Level> levels_of(std::vector<double> times)
 {
-	const size_t n = times.size(), fewest = (n + 4) / 5;
+	const size_t n = times.size(), fewest = std::max<size_t>(2, (n + 4) / 5);
 
 	std::sort(times.begin(), times.end());
-	for (size_t i = fewest; n >= ROUNDS_OF_LEVELS && i + fewest <= n; i++) {
+	for (size_t i = fewest; n >= 5 && i + fewest <= n; i++) {
 		double low = times[i - 1], high = times[i], gap = high - low;
 
 		/* The ends of a level may be outliers: its range is that of its inner three quarters. */

@@ -179,12 +179,12 @@ struct Row {
 };
 
 /*
- * Two levels: at least five times, of which each level has a fifth or more, and between the levels
+ * Two levels: at least five times, of which each level has a fifth and two or more, and between them
  * a gap of a quarter that is three times as wide as either level's own range. A median of such a
  * row would depend on chance.
  */
 std::vector<Level> levels_of(std::vector<double> times);
-constexpr int ROUNDS_OF_LEVELS = 5;
+constexpr int ROUNDS_OF_LEVELS = 7; /* that show them most likely */
 /* "275 (60 %) or 432 ns (40 %)"; "" if there is one level. */
 std::string levels_text(const std::vector<Level> &levels);
 

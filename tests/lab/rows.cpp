@@ -187,7 +187,7 @@ static void forecasts()
 
 	slow.push_back({ 2, 1, 10000, 60000 });
 	unplanned.push_back({ 1, 1, 20, 90000 });
-	levels.push_back({ 20, 7, 40, 40, ROUNDS_OF_LEVELS });
+	levels.push_back({ 20, 9, 40, 40, ROUNDS_OF_LEVELS });
 	for (Kind &kind : twice)
 		kind.really_ms *= 4;
 	forecast("as planned", INFINITY, usual);
@@ -199,7 +199,7 @@ static void forecasts()
 	forecast("a slow machine", INFINITY, twice);
 	forecast("a slow machine, limited", 150000, twice);
 	forecast("a load that comes, limited", 150000, usual, 60000, 3);
-	forecast("two levels, limited", 85000, levels);
+	forecast("two levels, limited", 87000, levels);
 	forecast("two levels, too little time", 83500, levels);
 }
 
@@ -211,6 +211,8 @@ static void levels()
 		{ 10, 10.1, 10.2, 10.3, 10.1, 10, 10.2, 10.1, 30 },    /* one, and an outlier */
 		{ 10, 12, 15, 19, 24, 30, 38 },                        /* a wide one */
 		{ 7, 17, 7, 17 },                                      /* too few */
+		{ 7, 17, 7, 7, 7 },                                    /* an outlier */
+		{ 7, 17, 7, 17, 7 },                                   /* two levels */
 	};
 
 	for (const std::vector<double> &times : tests) {

@@ -868,12 +868,12 @@ class Rows(unittest.TestCase):
                 self.assertGreaterEqual(int(rounds), 3 if name == "as planned" else 1)
                 # A row whose runs may have two levels gets the rounds that show them, if any get more than 3.
                 if levels:
-                    self.assertEqual((int(rounds), int(levels)), (3, 5 if "too little" not in name else 3))
+                    self.assertEqual((int(rounds), int(levels)), (3, 7 if "too little" not in name else 3))
 
     def test_two_levels(self):
         said = self.rows("levels").splitlines()
-        self.assertEqual(said[:5], ["9: 7.4 ns 0.33 17.8 ns 0.67", "7:", "9:", "7:", "4:"])
-        one, two = (" ".join(line.split()) for line in said[6:])
+        self.assertEqual(said[:7], ["9: 7.4 ns 0.33 17.8 ns 0.67", "7:", "9:", "7:", "4:", "5:", "5: 7.0 ns 0.60 17.0 ns 0.40"])
+        one, two = (" ".join(line.split()) for line in said[8:])
         self.assertRegex(one, r"^made up one case 1 7\.00 .* 1\.00$")
         self.assertRegex(two, r"^made up two case 1 two levels .* 7\.0 \(40 %\) or 17\.0 ns \(60 %\)$")
 
