@@ -139,7 +139,7 @@ def judged(label, lines):
         if re.match(r"exit \d+$", line):
             kept.append(line)
         elif match := re.match(r"\s*(ok|not ok|\[OK\]|\[FAIL\]|\[PASS\]|\[SKIP\]|\[RUN\]|# Totals)\b(.*)", line):
-            kept.append(re.sub(r"0x[0-9a-f]+|\d+(\.\d+)? *(ms|us|ns|s)\b", "#", match[0].strip()))
+            kept.append(re.sub(r"0x[0-9a-f]+|\d+(\.\d+)? *(ms|us|ns|s)\b|(?<=/proc/)\d+", "#", match[0].strip()))
     return kept
 
 
