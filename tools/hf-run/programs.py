@@ -398,7 +398,7 @@ def main():
             child.wait()
     lines = rows(raw) + ["", "%s; %s%s. Other processes used %.0f %% of the processors." % (
         machine(), started, ", beside %d busy processes" % len(busy) if busy else "",
-        100 * (used() - before) / (time.monotonic() - start) / os.cpu_count())]
+        max(0, 100 * (used() - before) / (time.monotonic() - start) / os.cpu_count()))]
     print("\n".join(lines))
     if options.update:
         update(options.update, "busy programs" if options.busy else "programs", "\n".join(lines))
