@@ -530,7 +530,10 @@ HF_ARCH_NAKED_FUNCTION(hf_detail_copy_ ## NAME, \
 	"40:	lea	64(%rdi), %r8\n" \
 	"	jmp	41f\n" \
 	/* At the end: up to rcx + W i, but at least r8 or 64 bytes. */ \
-	EACH("0,1,2,3", "5\\i:	add	$" W "*\\i, %rcx\n" "	jmp	41f\n") \
+	EACH("0,1,2,3", "5\\i:	add	$" W "*\\i, %rcx\n" "	jmp	42f\n") \
+	"42:	lea	64(%rdi), %rax\n" \
+	"	cmp	%rax, %r8\n" \
+	"	cmovb	%rax, %r8\n" \
 	"41:	cmp	%r8, %rcx\n" \
 	"	cmovb	%r8, %rcx\n" \
 	"	lea	(%rdi, %" LEN "), %rax\n" \
