@@ -15,51 +15,23 @@ static inline size_t bytes_of(const struct hf_iovec *list, size_t count)
 	return wrapped ? SIZE_MAX : sum;
 }
 
-#define SHORT_TRY(instruction) "1:	" instruction "\n" HF_SITE("1b", "%l[fault]")
-
-/* The lengths that copy_short() takes. */
+/* The lengths that hf_detail_copy_short() takes. */
 #define SHORT_FROM ((size_t)16)
 #define SHORT_TO ((size_t)64)
+
+#if HF_ARCH_HAS_REP && HF_HAS_VECTORS
+#include "arch/x86_64_list.h"
+#else
+static inline bool hf_detail_copy_short(char *to, const char *from, size_t len)
+{
+	(void)to, (void)from, (void)len;
+	return false;
+}
+#endif
 
 static inline bool is_short(size_t len)
 {
 	return len - SHORT_FROM <= SHORT_TO - SHORT_FROM;
-}
-
-/*
- * Copies 16 to 64 bytes to one page (E1) without a call. Returns false if not all were copied: the
- * caller then copies them all again by a function that counts.
- */
-HF_NO_SANITIZE static inline bool copy_short(char *to, const char *from, size_t len)
-{
-#if HF_ARCH_HAS_REP && HF_HAS_VECTORS
-	if (HF_UNLIKELY(hf_detail_crosses_page(to, SHORT_TO)))
-		return false;
-	/* clang-format off */
-	/* One block, so that the compiler computes no address twice. */
-	__asm__ volatile goto(
-		SHORT_TRY("movups	(%1), %%xmm0")
-		SHORT_TRY("movups	-16(%1, %2), %%xmm1")
-		"	cmp	$32, %2\n"
-		"	jbe	2f\n"
-		SHORT_TRY("movups	16(%1), %%xmm2")
-		SHORT_TRY("movups	-32(%1, %2), %%xmm3")
-		SHORT_TRY("movups	%%xmm2, 16(%0)")
-		SHORT_TRY("movups	%%xmm3, -32(%0, %2)")
-		"2:\n"
-		SHORT_TRY("movups	%%xmm0, (%0)")
-		SHORT_TRY("movups	%%xmm1, -16(%0, %2)")
-		:
-		: "r"(to), "r"(from), "r"(len)
-		: "xmm0", "xmm1", "xmm2", "xmm3", "cc", "memory"
-		: fault);
-	/* clang-format on */
-	return true;
-fault:
-#else
-	(void)to, (void)from, (void)len;
-#endif
-	return false;
 }
 
 /* A position in a list: a range, the next byte in it, and how many of its bytes are left. */
@@ -116,7 +88,7 @@ static inline hf_copy_function_t of_this_cpu(void)
 __attribute__((__noinline__)) static size_t copy_any(struct place to, struct place from, size_t all,
 						     struct place *ends)
 {
-	const bool watched = hf_detail_has_sanitizer(); /* it does not see copy_short() */
+	const bool watched = hf_detail_has_sanitizer(); /* it does not see hf_detail_copy_short() */
 	size_t rest = 0;
 
 	do {
@@ -127,7 +99,7 @@ __attribute__((__noinline__)) static size_t copy_any(struct place to, struct pla
 		len = to.left < from.left ? to.left : from.left;
 		if (watched)
 			missed = hf_copy_nofault(to.next, from.next, len);
-		else if (!is_short(len) || !copy_short(to.next, from.next, len))
+		else if (!is_short(len) || !hf_detail_copy_short(to.next, from.next, len))
 			missed = of_this_cpu()(to.next, from.next, len);
 		len -= missed;
 		if (HF_UNLIKELY(missed)) { /* the end */
@@ -158,7 +130,7 @@ copy_all(const struct hf_iovec *dst, const struct hf_iovec *src, size_t all, str
 		find_byte(&from);
 		len = to.left < from.left ? to.left : from.left;
 		if (HF_UNLIKELY(!is_short(len)) ||
-		    HF_UNLIKELY(!copy_short(to.next, from.next, len)))
+		    HF_UNLIKELY(!hf_detail_copy_short(to.next, from.next, len)))
 			return copy_any(to, from, all, ends);
 		advance(&to, len);
 		advance(&from, len);

@@ -22,8 +22,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from checks import Checks, arguments  # noqa: E402
 
 SLOW = {"hf_detail_mutex_lock_slow": 1, "hf_detail_mutex_shared_lock_slow": 1, "hf_detail_cond_wait": 3,
-        "hf_detail_cond_shared_wait": 1, "move_to_lock": 1,
-        "wake_one": 1}
+        "hf_detail_cond_shared_wait": 1, "hf_detail_unpark_all": 1, "wake_one": 2}
 FAST = {"hf_detail_spinlock_lock_slow": 1}
 OWN = "profile.c"  # the profile's own file
 
