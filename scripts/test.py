@@ -36,10 +36,11 @@ CANT_RUN = 77  # the exit status of a test that can't run here
 MODELS = ("qemu64", "SandyBridge", "Haswell", "EPYC-Milan")
 BUSY = 4  # shares of the tests that run at a time in the stage busy
 LOOP = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"
-# The stage busy leaves these out: they compile, inspect compiled code or run one thread, so load only slows them down.
+# The stage busy leaves these out: they compile, inspect compiled code or run one thread, so load only slows them down; or they
+# are other projects' tests, some of which race the clock.
 NOT_WHEN_BUSY = "^(%s)$" % "|".join((
     "headers", "codegen", "compilers", "copies.pairs", "extern.*", "runners", "bootstrap",
-    "install", "subproject", "guide", "docs", "examples", "single", "lab.*", "musl", "tools.(cost|gdb|probes)",
+    "install", "subproject", "guide", "docs", "examples", "single", "lab.*", "musl", "tools.(cost|gdb|probes|hf-run.suites)",
     "nofault.(sweep.*|link|gone|sanitize)", "tmpfs.*", "zephyr.seam",
     ".*mutant.*", "model.*", "abi.*", "man.*"))
 # What CMakePresets.json sets for all tests, for ctest without a preset.
