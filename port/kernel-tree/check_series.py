@@ -45,7 +45,7 @@ ACCEPTED = {
     "FILE_PATH_CHANGES": "who maintains the files is not ours to say",
     "LINUX_VERSION_CODE": "one text for 6.1 and 6.12, and sparse has no __has_include()",
     "NEW_TYPEDEFS": "refcount_t is the kernel's name, and a port has to define hf_env_lockref_lock_t",
-    "UNCOMMENTED_DEFINITION": "what a lockref's lock protects is said above the structure",
+    "UNCOMMENTED_DEFINITION": "the comment above the structure says what a lockref's lock protects",
     "USE_LOCKDEP": "spin_is_locked() is no assertion here, but an operation that a port has to define",
 }
 # Warnings of gcc and sparse that stay, as regular expressions, and why.

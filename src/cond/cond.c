@@ -29,9 +29,9 @@ static __thread int32_t spin_pause __attribute__((tls_model("initial-exec")));
 enum { CREDIT_MAX = 8, PAUSE_MIN = 32, PAUSE_MAX = 1024 };
 
 /*
- * A thread spins as long as its spins end with a signal. After one that did not it spins in one of 32
- * waits, and in half as many each time that this was in vain: a signaller that runs on this processor
- * cannot run meanwhile. With one processor it never spins.
+ * A thread spins as long as its spins end with a signal. Otherwise it spins once in 32 waits, then in 64,
+ * and so on up to 1,024, until a spin ends with a signal: one that needs this processor cannot come
+ * meanwhile. With one processor it never spins.
  */
 static bool should_spin(void)
 {

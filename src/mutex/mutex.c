@@ -44,11 +44,13 @@ static bool lock_without_table(hf_atomic32_t *word, uint64_t deadline)
 {
 	while (!hf_detail_mutex_try_lock(word)) {
 		uint64_t soon = hf_env_deadline(HF_DETAIL_RECHECK_NS);
+		uint32_t held = hf_atomic32_load_relaxed(word);
 
 		if (hf_detail_is_past(deadline))
 			return false;
-		(void)hf_env_park(word, hf_atomic32_load_relaxed(word),
-				  hf_detail_earlier(deadline, soon), HF_ENV_PRIVATE);
+		if (held)
+			(void)hf_env_park(word, held, hf_detail_earlier(deadline, soon),
+					  HF_ENV_PRIVATE);
 	}
 	return true;
 }

@@ -998,9 +998,9 @@ void hf_detail_unpark_one(hf_atomic32_t *at)
 }
 
 /*
- * Releases the waiters that spin, moves the others to the queue of the lock, or the first one (W7), and
- * wakes the first of those. If the lock is free, one more waiter is released at once, to use the lock until the first
- * one has woken up.
+ * Releases the waiters that spin, moves the others, or only their first one (W7), to the queue of the
+ * lock, and wakes the first of those. If the lock is free, one more waiter is released at once, to use
+ * the lock until the first one has woken up.
  *
  * The first waiter should be one of a processor that is not busy already, with this thread or with
  * the waiter that was released at once: a thread that parks leaves its processor to its neighbours,

@@ -85,9 +85,8 @@ typedef bool hf_detail_try_lock_t(hf_atomic32_t *lock);
 
 /* What a wait leaves to do. */
 struct hf_detail_waited {
-	uint64_t moved; /* for the profile: when it began to wait for the lock */
-	struct hf_detail_waiter
-		*behind; /* for hf_detail_move_behind(), with the lock held; or NULL */
+	uint64_t moved;                  /* for the profile: when it began to wait for the lock */
+	struct hf_detail_waiter *behind; /* NULL, or for hf_detail_move_behind(): W7 */
 };
 
 struct hf_detail_wait_calls {

@@ -31,9 +31,8 @@ extern const hf_atomic32_t *volatile hf_detail_parking_need
 /* 1, until this thread has waited for a condition variable or signalled one: then its mark (W6). */
 #ifndef HF_DETAIL_PARKING_MARK
 #define HF_DETAIL_PARKING_MARK hf_detail_thread_mark
-extern __thread uint32_t hf_detail_thread_mark HF_DETAIL_LINKED(hf_detail_thread_mark)
-HF_API_EACH
-__attribute__((tls_model("initial-exec")));
+extern __thread __attribute__((tls_model("initial-exec")))
+uint32_t hf_detail_thread_mark HF_DETAIL_LINKED(hf_detail_thread_mark) HF_API_EACH;
 #endif
 
 HF_END_DECLS

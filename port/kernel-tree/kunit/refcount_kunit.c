@@ -348,7 +348,7 @@ static void dec_of_the_last(struct kunit *test)
 	EXPECT_SATURATED(test, &r);
 }
 
-/* Nobody may be told to free an object a second time. */
+/* dec_and_test() must not return true twice, since its caller frees the object. */
 static void drop_too_many(struct kunit *test)
 {
 	refcount_t r = REFCOUNT_INIT(0);
