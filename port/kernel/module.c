@@ -16,10 +16,6 @@
 #define KERNEL_BATTERY 1
 #endif
 
-#ifndef KERNEL_ONLY_QUEUE
-#define KERNEL_ONLY_QUEUE 0
-#endif
-
 static unsigned int cases, failed;
 
 void battery_env_line(const char *line)
@@ -55,24 +51,26 @@ void test_case(bool ok, const char *name, const char *format, ...)
 	failed += !ok;
 }
 
+/* A module with KERNEL_ONLY has no other test. */
 static int __init test_init(void)
 {
+#ifdef KERNEL_ONLY
+	pr_info("KTAP version 1\n");
+	KERNEL_ONLY();
+#else
 #if KERNEL_BATTERY
 	failed = battery_run();
 	hf_report_set_handler(NULL, NULL);
 #endif
 	pr_info("KTAP version 1\n");
-#if !KERNEL_ONLY_QUEUE
 	contexts_test();
 	handoff_test();
-#endif
-#if KERNEL_BATTERY || KERNEL_ONLY_QUEUE
-	queue_test();
-#endif
 #if KERNEL_BATTERY
+	queue_test();
 	differential_test();
 	user_memory_test();
 	reports_test();
+#endif
 #endif
 	pr_info("1..%u\n", cases);
 	pr_info("# holdfast: end, %u failed\n", failed);

@@ -7,9 +7,10 @@
 Needs an x86-64 Debian. Linux 6.1 is Debian 12's, 6.12 Debian 13's; each can be tested on both. The kernels for x86-64 and
 arm64, their headers and busybox are packages from Debian's mirror, which are unpacked below build/; nothing is installed
 and root is not needed. A module is built by the compiler that built the kernel, or by the newest older one that is installed.
-A guest passes if it ends in time and its KTAP is complete, without a failed case or an unannounced kernel warning. A mutant
-must fail in the way that GUESTS names. Each passed case and each caught mutant counts; the last line is
-"N passed, N failed". Exits with 1 if anything failed, with 77 if a program or a package is missing.
+All guests of a processor are modules that one machine loads, one after the other. A guest passes if it ends in time and its
+KTAP is complete, without a failed case or an unannounced kernel warning. A mutant must fail in the way that GUESTS names; it
+has only the test that must fail. Each passed case and each caught mutant counts; the last line is "N passed, N failed". Exits
+with 1 if anything failed, with 77 if a program or a package is missing.
 """
 import glob
 import os
@@ -30,11 +31,12 @@ from runner import CANT_RUN, say  # noqa: E402
 
 COMPILERS = ("gcc-14", "gcc-13", "gcc-12")  # compilers that can build modules, newest first
 BUILD = None  # the kernel's build folder, set by guests()
-LIMIT = 480  # seconds for one guest, which takes fifteen on an idle machine
+LIMIT = 480  # seconds for one guest; the longest takes fifteen on an idle machine
 # How often a guest is started. In QEMU 7 Linux 6.12 sometimes crashes while it boots, with processor flags that nothing
 # set; this has not been observed in QEMU 10.
 BOOTS = 6
-BEGUN = "KTAP version 1"  # the module's first line
+BEGUN = "KTAP version 1"  # a module's first line
+LOADS = "# run: loads "  # what the machine prints before a module
 
 
 class Processor:
@@ -80,22 +82,24 @@ NO_SITE = {
               'goto("1:	dc zva, %0\\n"'),
 }
 
-# name: (processor, flags, KTAP documents, mutation or None, how it must fail or None)
+# name: (processor, flags, its only test or None, KTAP documents, mutation or None, how it must fail or None). They are loaded
+# in this order; after a mutant without a site nothing can be loaded.
 GUESTS = {
-    "amd64": ("amd64", [], 2, None, None),
-    "arm64": ("arm64", [], 2, None, None),
-    "arm64-a72": ("arm64-a72", [], 2, None, None),
-    "amd64-late": ("amd64", LATE, 1, None, None),
-    "amd64-mutant-saturation": ("amd64", [], 2, SATURATION,
-                                r"not ok: differential\.refcount"),
-    "amd64-mutant-unlock": ("amd64", LATE, 1, UNLOCK, r"not ok: handoff\.ticket"),
-    "amd64-mutant-no-site": ("amd64", [], 2, NO_SITE["amd64"], r"unexpected: BUG: unable to handle"),
-    "arm64-mutant-no-site": ("arm64", [], 2, NO_SITE["arm64"],
+    "amd64": ("amd64", [], None, 2, None, None),
+    "amd64-late": ("amd64", LATE, None, 1, None, None),
+    "amd64-mutant-saturation": ("amd64", [], "differential", 1, SATURATION, r"not ok: differential\.refcount"),
+    "amd64-mutant-unlock": ("amd64", LATE, "handoff", 1, UNLOCK, r"not ok: handoff\.ticket"),
+    "amd64-mutant-no-site": ("amd64", [], "user_memory", 1, NO_SITE["amd64"], r"unexpected: BUG: unable to handle"),
+    "arm64": ("arm64", [], None, 2, None, None),
+    "arm64-mutant-no-site": ("arm64", [], "user_memory", 1, NO_SITE["arm64"],
                              r"unexpected: Unable to handle kernel (access to user memory|paging)"),
-    # One module, which is started once for each of queue_mutants.MUTANTS.
-    "amd64-queue-mutants": ("amd64", ["-DKERNEL_BATTERY=0", "-DKERNEL_ONLY_QUEUE=1", "-DKERNEL_MUTANTS"], 1,
-                            queue_mutants.CHANGES, None),
+    "arm64-a72": ("arm64-a72", [], None, 2, None, None),
+    # One module, which is loaded once for each of queue_mutants.MUTANTS.
+    "amd64-queue-mutants": ("amd64", ["-DKERNEL_MUTANTS"], "queue", 1, queue_mutants.CHANGES, None),
 }
+# The files of a test, in addition to those that are always there.
+FILES = {"differential": ["differential"], "handoff": ["handoff"], "queue": ["queue"],
+         "user_memory": ["user_memory", "nofault", "src_cpu"]}
 
 
 # ---- Packages ------------------------------------------------------------------------------------
@@ -197,7 +201,7 @@ def all_queue_mutants(folder):
 
 def build(name, version):
     """Builds a guest's module. Returns its path."""
-    processor, flags, _, mutation, _ = GUESTS[name]
+    processor, flags, test, _, mutation, _ = GUESTS[name]
     folder = os.path.join(BUILD, name)
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
@@ -217,7 +221,7 @@ def build(name, version):
     cpu = PROCESSORS[processor]
     command = ["-C", headers_of(version, processor[:5]), "M=" + folder,
                "ARCH=" + cpu.kernel, "HF_ROOT=" + ROOT, "HF_INCLUDE=" + include,
-               "HF_FLAGS=" + " ".join(flags)]
+               "HF_FLAGS=" + " ".join(flags + (["-DKERNEL_ONLY=%s_test" % test] if test else []))]
     if cpu.cross:
         command.append("CROSS_COMPILE=" + cpu.cross)
     # Debug information in the form BTF would need a program from another package.
@@ -225,18 +229,22 @@ def build(name, version):
     command.append("CC=" + compiler(version, processor[:5])[0])
     if not command[-1].endswith(COMPILERS[0]):
         command.append("CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT=")  # an option that only gcc 14 has
-    if "-DKERNEL_BATTERY=0" in flags:
+    if test:
+        command.append("HF_ONLY=" + " ".join(file + ".o" for file in FILES[test]))
+    elif "-DKERNEL_BATTERY=0" in flags:
         command.append("HF_BATTERY=0")
     runner.kbuild(os.path.join(folder, "build.log"), *command, "modules")
     return os.path.join(folder, "holdfast_test.ko")
 
 
-INIT = b"""#!/bin/busybox sh
+INIT = """#!/bin/busybox sh
 /bin/busybox mount -t proc proc /proc
 /bin/busybox dmesg -n 7
-/bin/busybox insmod /holdfast_test.ko $PARAMETERS || echo "Bail out! insmod failed"
+%s/bin/busybox poweroff -f
+"""
+LOAD = """echo "%s%s"
+/bin/busybox insmod /%s %s || echo "Bail out! insmod failed"
 /bin/busybox rmmod holdfast_test || echo "Bail out! rmmod failed"
-/bin/busybox poweroff -f
 """
 
 
@@ -258,12 +266,24 @@ def unexpected(lines):
     return faults + ["missing warning: " + words for words in announced]
 
 
-def emulator(name, version, module):
-    """Writes the guest's initramfs. Returns the command that starts it."""
-    processor = GUESTS[name][0]
+class Load:
+    """A module that a machine loads: a guest's, or one of the mutants in a guest's."""
+
+    def __init__(self, guest, module, name=None, parameters="", expected=None):
+        self.guest, self.module, self.name, self.parameters = guest, module, name or guest, parameters
+        self.expected = expected or GUESTS[guest][5]
+
+
+def emulator(loads, version):
+    """Writes the initramfs of a machine that loads these modules. Returns the command that starts it, and its console's log."""
+    processor = GUESTS[loads[0].guest][0]
     cpu = PROCESSORS[processor]
-    archive = os.path.join(BUILD, name, "initramfs.gz")
-    initramfs(archive, os.path.join(BUILD, "root", processor[:5]), {"holdfast_test.ko": module, "init": INIT})
+    folder = os.path.join(BUILD, "machines", loads[-1].name)
+    os.makedirs(folder, exist_ok=True)
+    archive = os.path.join(folder, "initramfs.gz")
+    init = INIT % "".join(LOAD % (LOADS, load.name, load.guest + ".ko", load.parameters) for load in loads)
+    initramfs(archive, os.path.join(BUILD, "root", processor[:5]),
+              {**{load.guest + ".ko": load.module for load in loads}, "init": init.encode()})
     image = os.path.join(BUILD, "root", processor[:5], "boot",
                          "%s-%s-cloud-%s" % (cpu.image, version, processor[:5]))
     return [cpu.qemu, *cpu.machine, "-accel", "tcg,thread=single", "-smp", "4", "-m", "512",
@@ -271,54 +291,72 @@ def emulator(name, version, module):
                "-no-reboot", "-kernel", image, "-initrd", archive, "-append",
                "console=%s panic=-1 panic_on_oops=1 quiet loglevel=4 printk.time=0%s"
                # x86-64 panics if the timer ticks too late, as it may in an emulator on a busy host.
-               % (cpu.console, "" if cpu.cross else " no_timer_check")]
+               % (cpu.console, "" if cpu.cross else " no_timer_check")], os.path.join(folder, "console.log")
 
 
-def run(name, version):
-    """Builds and boots a guest. Returns (verdict, the console's lines)."""
-    documents = GUESTS[name][2]
-    try:
-        command = emulator(name, version, build(name, version))
-    except RuntimeError as fault:
-        verdict = runner.judge([], documents)
-        verdict.faults = [str(fault)]
-        return verdict, []
+def sections(lines):
+    """{name of a load: the lines of the console from there on}."""
+    found, section = {}, []
+    for line in lines:
+        if line.startswith(LOADS):
+            section = found.setdefault(line[len(LOADS):], [])
+        else:
+            section.append(line)
+    return found
+
+
+def run(loads, version):
+    """Boots a machine that loads the modules. Returns (verdict, its lines of the console) for each."""
+    command, log = emulator(loads, version)
+    last = loads[-1]
+
+    def stop(lines):
+        """A mutant of the queue makes CPUs hang, and the machine with them. It is the last."""
+        return last.name in queue_mutants.MUTANTS and re.search(last.expected, lines[-1]) and LOADS + last.name in lines
+
     for _ in range(BOOTS):
-        lines, faults = runner.emulate(command, os.path.join(BUILD, name, "console.log"), LIMIT)
+        lines, faults = runner.emulate(command, log, LIMIT * len(loads), stop)
         if BEGUN in "\n".join(lines) or not re.search("Oops|Kernel panic", "\n".join(lines)):
             break
     else:
-        faults.append("Linux crashed before it loaded the module, in each of %d starts" % BOOTS)
-    verdict = runner.judge(lines, documents)
-    if "# holdfast: unloaded" not in lines:
-        faults.append("the module was not unloaded")
-    verdict.faults += faults + unexpected(lines)
-    return verdict, lines
+        faults.append("Linux crashed before it loaded a module, in each of %d starts" % BOOTS)
+    found, results = sections(lines), []
+    ended = next(reversed(found), loads[0].name)  # the load during which the machine ended
+    for load in loads:
+        own = found.get(load.name, [])
+        verdict = runner.judge(own, GUESTS[load.guest][3])
+        if load.name in queue_mutants.MUTANTS:
+            verdict.faults += own
+        if load.name == ended:
+            verdict.faults += faults
+        elif load.name not in found:
+            verdict.faults = ["was not loaded: the machine ended before"]
+        if "# holdfast: unloaded" not in own:
+            verdict.faults.append("the module was not unloaded")
+        verdict.faults += unexpected(own)
+        results.append((verdict, own))
+    return results
 
 
-def run_queue_mutants(name, version, total):
-    """Builds all mutants of the queue as one module, and starts it once for each, and once without."""
+def attempt(name, version):
+    """Builds a guest's module. Returns its path, or why it can't be built."""
     try:
-        command = emulator(name, version, build(name, version))
+        return build(name, version)
     except (RuntimeError, runner.mutation.Stale) as fault:
-        total.fault(name, str(fault))
-        return
+        return fault
 
-    def one(mutant):
+
+def queue_machines(guest, module):
+    """What machines load for the mutants of the queue, and without a mutant."""
+    def load(mutant):
         number, expected = queue_mutants.MUTANTS.get(mutant, (0, None))
-        ends = re.compile(expected or "# holdfast: unloaded")
-        for _ in range(BOOTS):
-            lines, faults = runner.emulate([*command[:-1], "%s PARAMETERS=holdfast_mutant=%d" % (command[-1], number)],
-                                           os.path.join(BUILD, name, "console-%d.log" % number), LIMIT,
-                                           lambda lines: ends.search(lines[-1]))
-            if BEGUN in "\n".join(lines):
-                break
-        verdict = runner.judge(lines, GUESTS[name][2])
-        verdict.faults = lines if expected else verdict.faults + faults + unexpected(lines)
-        return verdict
+        return Load(guest, module, mutant, "holdfast_mutant=%d" % number, expected)
 
-    for mutant, verdict in runner.each(one, ["none", *queue_mutants.MUTANTS]):
-        total.add("%s, %s" % (name, mutant), verdict, queue_mutants.MUTANTS.get(mutant, (0, None))[1])
+    before = ["none", *queue_mutants.UNLOADS]
+    for mutant in queue_mutants.MUTANTS:
+        if mutant not in queue_mutants.UNLOADS:
+            yield [load(name) for name in (*before, mutant)]
+            before = []
 
 
 def guests(kernel, names, total):
@@ -338,19 +376,28 @@ def guests(kernel, names, total):
         if not name or cpu == "arm64" and name != named and named.endswith("gcc-14"):
             say("SKIPPED Linux %s on %s: %s is not installed" % (kernel, cpu, named))
             del compilers[cpu]
-    names = [name for name in names if name[:5] in compilers]
+    names = [name for name in GUESTS if name in names and name[:5] in compilers]
     say("Debian's Linux %s; the module is built by %s" % (
         version, ", ".join(name for name, _ in compilers.values()) or "none"))
-    together = [name for name in names if GUESTS[name][3] is queue_mutants.CHANGES]
-    names = [name for name in names if name not in together]
-    for name, (verdict, lines) in runner.each(lambda name: run(name, version), names):
-        expected = GUESTS[name][4]
-        total.add(name if kernel == "6.1" else "Linux %s, %s" % (kernel, name), verdict, expected)
-        for line in [] if expected else lines:
-            if re.match("# (the kernel's clear_user|  the last of)", line):
-                say("    " + line[2:])
-    for name in together:
-        run_queue_mutants(name, version, total)
+    # Guests of the same code on another model of processor have the same module.
+    same = {name: next(one for one in names if one[:5] == name[:5] and GUESTS[one][1:] == GUESTS[name][1:]) for name in names}
+    built = dict(runner.each(lambda name: attempt(name, version), dict.fromkeys(same.values())))
+    machines = {}
+    for name in names:
+        module = built[same[name]]
+        if isinstance(module, Exception):
+            total.fault(name, str(module))
+        elif GUESTS[name][4] is queue_mutants.CHANGES:
+            machines.update((loads[-1].name, loads) for loads in queue_machines(name, module))
+        else:
+            machines.setdefault(GUESTS[name][0], []).append(Load(name, module))
+    for machine, results in runner.each(lambda machine: run(machines[machine], version), machines):
+        for load, (verdict, lines) in zip(machines[machine], results):
+            name = load.name if load.name == load.guest else "%s, %s" % (load.guest, load.name)
+            total.add(name if kernel == "6.1" else "Linux %s, %s" % (kernel, name), verdict, load.expected)
+            for line in [] if load.expected else lines:
+                if re.match("# (the kernel's clear_user|  the last of)", line):
+                    say("    " + line[2:])
 
 
 def main(names):
