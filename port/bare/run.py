@@ -85,23 +85,66 @@ for lock, file, release, relaxed in (
                                        r"not ok: handoff\.%s\.shared\.[234]" % lock)
 
 
-def build(name, flags, mutation):
-    """Returns the image's path."""
-    os.makedirs(os.path.join(BUILD, name), exist_ok=True)
-    image = os.path.join(BUILD, name, "image.elf")
-    include = os.path.join(ROOT, "include")
-    if mutation:
-        include = runner.mutate(os.path.join(BUILD, name, "include"), mutation)
+def sources_of(flags):
+    """The paths of an image's sources."""
     sources = [os.path.join(HERE, file) for file in PORT]
     sources += [os.path.join(ROOT, "src", file) for file in SRC]
     if "-DBARE_BATTERY=0" not in flags:
         battery = os.path.join(ROOT, "tests", "battery")
         sources += sorted(os.path.join(battery, file) for file in os.listdir(battery)
                           if file.endswith(".c") and file != "main.c")
+    return sources
+
+
+def flags_of(source, flags):
+    """Those of an image's flags that change this source."""
+    return tuple(flag for flag in flags if "BARE_FAULT" not in flag or source.endswith("bare/main.c"))
+
+
+def compiled(source, flags, folder, include):
+    """Compiles a source with the headers in `include`. Returns the object's path."""
+    os.makedirs(folder, exist_ok=True)
+    output = os.path.join(folder, os.path.relpath(source, ROOT).replace("/", "_") + ".o")
     subprocess.run([CC, *CFLAGS, *flags, "-I", include, "-I", os.path.join(ROOT, "lab"), "-I", HERE,
-                    "-I", os.path.dirname(HERE),
-                    "-I", os.path.join(ROOT, "src"),
-                    *LDFLAGS, *sources, "-o", image], check=True)
+                    "-I", os.path.dirname(HERE), "-I", os.path.join(ROOT, "src"), "-MD", "-c", source, "-o", output],
+                   check=True)
+    return output
+
+
+def headers_of(output):
+    """The headers that an object was compiled with."""
+    with open(output[:-2] + ".d", encoding="utf-8") as text:
+        return {os.path.realpath(word) for word in text.read().replace("\\\n", " ").split()[1:]}
+
+
+UNCHANGED = {}  # (source, flags): the object with unchanged headers
+
+
+def compile_unchanged(names):
+    """Compiles what these images have in common: a mutant needs anew only the sources that include its header."""
+    folders = {}
+    wanted = dict.fromkeys((source, flags_of(source, IMAGES[name][0])) for name in names
+                           for source in sources_of(IMAGES[name][0]))
+    for _, flags in wanted:
+        folders.setdefault(flags, os.path.join(BUILD, "objects-%d" % len(folders)))
+    UNCHANGED.update(runner.each(lambda one: compiled(*one, folders[one[1]], os.path.join(ROOT, "include")), wanted))
+
+
+def build(name, flags, mutation):
+    """Returns the image's path."""
+    folder = os.path.join(BUILD, name)
+    os.makedirs(folder, exist_ok=True)
+    header, include = None, None
+    if mutation:
+        include = runner.mutate(os.path.join(folder, "include"), mutation)
+        header = os.path.join(ROOT, "lab" if mutation[0].startswith("variants/") else "include/holdfast", mutation[0])
+    objects = []
+    for source in sources_of(flags):
+        objects.append(UNCHANGED[source, flags_of(source, flags)])
+        if header in headers_of(objects[-1]):
+            objects[-1] = compiled(source, flags, folder, include)
+    image = os.path.join(folder, "image.elf")
+    subprocess.run([CC, *CFLAGS, *LDFLAGS, *objects, "-o", image], check=True)
     return image
 
 
@@ -185,6 +228,7 @@ def main(names):
     if not wanted:
         return runner.CANT_RUN
     total = runner.Sum()
+    compile_unchanged(wanted)
     for name, (verdict, lines) in runner.each(run, wanted):
         total.add(name, verdict, IMAGES[name][4])
         if name == "plain":
