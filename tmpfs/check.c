@@ -308,14 +308,17 @@ static void check_table(struct check *c, struct hf_tmpfs_table *table)
 
 static void check_nodes(struct check *c)
 {
-	struct tmpfs_list *nodes = &c->fs->nodes;
+	struct tmpfs_list *nodes = &c->fs->nodes, *before = nodes;
 
 	expect(c, !hf_spinlock_is_locked(&c->fs->nodes_lock), "the nodes' lock is held");
-	for (struct tmpfs_list *at = nodes->next; at != nodes; at = at->next) {
+	for (struct tmpfs_list *at = nodes->next; at != nodes; before = at, at = at->next) {
 		struct hf_tmpfs_node *node = TMPFS_OBJECT(at, struct hf_tmpfs_node, siblings);
 
-		expect(c, node->references > 0 && at->next->previous == at,
-		       "inode %llu: a node without references is listed",
+		/* In a broken list the walk might not come back to its head. */
+		if (!expect(c, at->previous == before, "the list of nodes is broken at inode %llu",
+			    N(tmpfs_inode_of(node)->number)))
+			break;
+		expect(c, node->references > 0, "inode %llu: a node without references is listed",
 		       N(tmpfs_inode_of(node)->number));
 		refer(c, tmpfs_inode_of(node), false);
 	}

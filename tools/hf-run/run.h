@@ -183,8 +183,8 @@ enum hf_run_name { HF_RUN_SHORT, HF_RUN_LONG };
 /* Returns the length. */
 size_t hf_run_symbol(char *to, size_t room, const void *address, enum hf_run_name how);
 
-/* Is it a name of glibc's code that starts main() and threads? */
-bool hf_run_is_start(const char *name);
+/* How many frames there are up to main() or the thread's function: without glibc's code that calls these. */
+uint32_t hf_run_stack_end(const struct hf_run_stack *stack);
 
 /* ---- run_cpp.c: names of C++ ---------------------------------------------------------------- */
 

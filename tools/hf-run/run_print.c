@@ -222,17 +222,13 @@ static uint32_t find_sites(uint32_t place, const struct hf_run_site **found)
 /* "get < handle < worker (/bin/app+0x12b3)": the callee first; the place is its call's. */
 static void put_stack(struct out *out, const struct hf_run_stack *stack)
 {
+	uint32_t end = hf_run_stack_end(stack);
 	const char *place;
 
 	if (!stack->count)
 		return;
-	for (uint32_t i = 0; i < stack->count && i < FRAMES_SHOWN; i++) {
-		const char *name = name_of(stack->frame[i], HF_RUN_SHORT);
-
-		if (i && hf_run_is_start(name))
-			break;
-		put(out, "%s%s", i ? " < " : " ", name);
-	}
+	for (uint32_t i = 0; i < end && i < FRAMES_SHOWN; i++)
+		put(out, "%s%s", i ? " < " : " ", name_of(stack->frame[i], HF_RUN_SHORT));
 	place = strchr(name_of(stack->frame[0], HF_RUN_LONG), '(');
 	put(out, "%s%s", place ? " " : "", place ? place : "");
 }

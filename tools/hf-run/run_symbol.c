@@ -7,7 +7,9 @@
  */
 #include <elf.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -316,8 +318,39 @@ size_t hf_run_symbol(char *to, size_t room, const void *address, enum hf_run_nam
 	return (size_t)len < room ? (size_t)len : room - 1;
 }
 
-bool hf_run_is_start(const char *name)
+/* ---- the outer end of a stack ------------------------------------------------------------------- */
+
+static bool is_start(const char *name)
 {
 	return strncmp(name, "__libc_start", 12) == 0 || strncmp(name, "start_thread", 12) == 0 ||
 	       strncmp(name, "_start", 6) == 0;
+}
+
+/* Until glibc 2.33, pthread_create() was in an object of its own. */
+static bool is_glibc(const void *address)
+{
+	const struct object *object = find_object(address);
+
+	return object && (object == find_object((const void *)(uintptr_t)pthread_create) ||
+			  object == find_object((const void *)(uintptr_t)exit));
+}
+
+uint32_t hf_run_stack_end(const struct hf_run_stack *stack)
+{
+	uint32_t end = stack->count != 0;
+	char name[64];
+
+	for (; end < stack->count; end++) {
+		(void)hf_run_symbol(name, sizeof(name), stack->frame[end], HF_RUN_SHORT);
+		if (is_start(name))
+			break;
+	}
+	/* Only glibc's debug file names them all. */
+	while (end > 1 && is_glibc(stack->frame[end - 1])) {
+		(void)hf_run_symbol(name, sizeof(name), stack->frame[end - 1], HF_RUN_SHORT);
+		if (!strchr(name, '+')) /* "libc.so.6+0x27249" has no name */
+			break;
+		end--;
+	}
+	return end;
 }

@@ -107,13 +107,11 @@ static const char *name_of(char *to, size_t room, const void *address)
 /* From one frame on, to main() or the thread's function. */
 static void describe_stack(const struct hf_run_stack *stack, uint32_t from)
 {
+	uint32_t end = hf_run_stack_end(stack);
 	char name[384];
 
-	for (uint32_t i = from; i < stack->count; i++) {
-		if (hf_run_is_start(name_of(name, sizeof(name), stack->frame[i])))
-			break;
-		line("    %s %s", i ? "by" : "at", name);
-	}
+	for (uint32_t i = from; i < end; i++)
+		line("    %s %s", i ? "by" : "at", name_of(name, sizeof(name), stack->frame[i]));
 }
 
 static void describe(const char *what, const void *lock)
