@@ -15,6 +15,7 @@ everything that was started. The output of each stage is in build/test/STAGE.log
 caught.py the mutants that were caught.
 """
 import argparse
+import glob
 import json
 import os
 import re
@@ -289,12 +290,36 @@ def processors(stage):
                 stage.fail(name, output)
 
 
+def balanced(costs, count):
+    """Split tests with these costs among `count` shares, so that they cost about the same. Return their numbers, from 1."""
+    shares = [[] for _ in range(count)]
+    for number, cost in sorted(enumerate(costs, 1), key=lambda one: -one[1]):
+        min(shares, key=lambda share: sum(costs[n - 1] for n in share)).append(number)
+    return shares
+
+
+def seconds_of(names, preset_name):
+    """What these tests of a preset took in this run or the last, or a little if they did not run."""
+    known = {}
+    for stage in (preset_name, "thorough"):
+        for junit in glob.glob(os.path.join(LOGS, "%s-%s-*.xml" % (stage, preset_name))):
+            known.update((test.get("name"), float(test.get("time"))) for test in xml.parse(junit).iter("testcase"))
+    return [max(known.get(name, 0), 0.01) for name in names]
+
+
 def busy(stage):
     """The multithreaded tests of the release preset, in four shares at a time, which keep the processors busy.
 
     So tests that otherwise run alone have neighbours. In place of a share that has ended runs a loop."""
     if not built(stage, "release"):
         return
+    worked, output = stage.run("ctest", "--test-dir", os.path.join("build", "release"), "--exclude-regex", NOT_WHEN_BUSY,
+                               "--show-only=json-v1")
+    if not worked:
+        stage.fail("ctest", output)
+        return
+    listed = [test["name"] for test in json.JSONDecoder().raw_decode(output[output.index("{"):])[0]["tests"]]
+    shares = balanced(seconds_of(listed, "release"), BUSY)
     parts, loops = [Stage("%s-%d" % (stage.name, number + 1)) for number in range(BUSY)], []
 
     def share(number, part):
@@ -304,7 +329,8 @@ def busy(stage):
             file.write('subdirs("%s")\n' % os.path.join(ROOT, "build", "release"))
         open(part.log, "w", encoding="utf-8").close()
         try:
-            ctest(part, "release", "--exclude-regex", NOT_WHEN_BUSY, "-I", "%d,,%d" % (number + 1, BUSY),
+            # Not a range of the tests that are not excluded, but these of them.
+            ctest(part, "release", "--exclude-regex", NOT_WHEN_BUSY, "-I", ",".join(map(str, [0, 0, 0, *shares[number]])),
                   where=("--test-dir", folder, *LIKE_PRESET))
         except Stopped:
             part.fail("stopped")

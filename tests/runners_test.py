@@ -292,6 +292,15 @@ class Lanes(unittest.TestCase):
                 return True
         return False
 
+    def test_balanced(self):
+        """Each test is in one share, and the shares take the same time."""
+        costs = [1, 50, 1, 20, 1, 30, 1, 40, 1, 10, 1]
+        shares = stages.balanced(costs, 4)
+        self.assertEqual(sorted(sum(shares, [])), list(range(1, len(costs) + 1)))
+        sums = [sum(costs[number - 1] for number in share) for share in shares]
+        self.assertLessEqual(max(sums), 50)
+        self.assertGreaterEqual(min(sums), 30)
+
     def test_chosen(self):
         """`make test` and the rest are everything, and nothing twice."""
         names = [stages.chosen(argparse.Namespace(all=words == "all", rest=words == "rest", stage=[]))
