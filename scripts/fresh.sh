@@ -32,6 +32,7 @@ for target; do
 	cp /etc/resolv.conf "$root/etc/"
 	cp /etc/ssl/certs/ca-certificates.crt "$root/root/host.crt"
 	git -c safe.directory='*' clone --quiet --no-hardlinks "$source" "$root/root/holdfast"
+	mount --bind "$root" "$root" # a mount point, like / of a container
 	mount -t proc proc "$root/proc"
 	mount --rbind /dev "$root/dev"
 	mount --rbind /sys "$root/sys"
