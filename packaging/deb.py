@@ -182,10 +182,14 @@ def minimal_system(source, work, packages):
         return tar
     if not shutil.which("mmdebstrap"):
         raise CantRun("mmdebstrap is not installed")
-    command = ["mmdebstrap", "--variant=minbase", "--mode=root", "--format=tar",
-               "--include=" + ",".join(wanted),
-               '--dpkgopt=path-exclude=/usr/share/locale/*', suite, tar + ".new"]
-    worked, output = run(*as_root(), *command)
+    # It is made in memory: dpkg waits for a disk after each package.
+    in_memory = 'exec 3>"$0" && mount -t tmpfs -o mode=1777 tmpfs /tmp && TMPDIR=/tmp exec "$@" >&3'
+    # Other packages' documents and translations are left out.
+    options = ["path-exclude=/usr/share/locale/*", "path-exclude=/usr/share/doc/*", "path-include=/usr/share/doc/*holdfast*",
+               "path-exclude=/usr/share/man/*", "path-include=/usr/share/man/man[13]/h*"]
+    worked, output = run(*as_root(), "unshare", "--mount", "sh", "-c", in_memory, tar + ".new",
+                         "mmdebstrap", "--variant=minbase", "--mode=root", "--format=tar", "--include=" + ",".join(wanted),
+                         *("--dpkgopt=" + option for option in options), suite, "-")
     if not worked:
         subprocess.run([*as_root(), "rm", "-f", tar + ".new"], check=False)
         raise CantRun("a minimal system could not be downloaded: %s"

@@ -33,6 +33,7 @@ from checks import Failed, Skip, read, write  # noqa: E402
 HERE = os.path.join(ROOT, "packaging")
 PROGRAMS = ("program.c", "program.cpp")
 CANT_RUN = 77
+UNOPTIMISED = "-DNDEBUG"  # in place of -O3: compiles in a third of the time, and the recipes are the same
 
 
 def run(*command, cwd=None, **environment):
@@ -128,7 +129,7 @@ def built(work):
     tree, environment = unpacked(work)
     build, prefix = os.path.join(work, "build"), os.path.join(work, "prefix")
     run("cmake", "-S", tree, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
-        "-DCMAKE_C_FLAGS_RELEASE=-DNDEBUG", "-DCMAKE_CXX_FLAGS_RELEASE=-DNDEBUG",  # compiles in a third of the time
+        "-DCMAKE_C_FLAGS_RELEASE=" + UNOPTIMISED, "-DCMAKE_CXX_FLAGS_RELEASE=" + UNOPTIMISED,
         "-DHOLDFAST_BUILD_LAB=OFF", "-DHOLDFAST_BUILD_TMPFS=OFF", "-DHOLDFAST_BUILD_TOOLS=OFF", "-DHOLDFAST_BUILD_EXTERN=OFF", **environment)
     run("cmake", "--build", build, "--target", "holdfast", "holdfast_shared", "battery", "examples/all", **environment)
     said = run("ctest", "--test-dir", build, "-R", QUICK, **environment)
@@ -172,7 +173,9 @@ def meson(work, kind):
         shutil.copy(os.path.join(HERE, name), folder)
     write(os.path.join(folder, "meson.build"), MESON % version())
     build = os.path.join(folder, "build")
+    # Optimised once: gcc warns of some things only then.
     said = run("meson", "setup", build, folder, "-Dholdfast:default_library=" + kind,
+               *(["-Dbuildtype=plain", "-Dholdfast:buildtype=plain"] if kind == "shared" else []),
                "-Dholdfast:werror=true", "-Dholdfast:warning_level=2")
     if "Executing subproject holdfast" not in said:
         raise Failed("Meson did not use the subproject:\n" + said)
@@ -204,7 +207,7 @@ endfunction()
 function(vcpkg_cmake_configure)
 	cmake_parse_arguments(PARSE_ARGV 0 arg "" "SOURCE_PATH" "OPTIONS")
 	execute_process(COMMAND ${CMAKE_COMMAND} -S ${arg_SOURCE_PATH} -B @WORK@/build -G Ninja
-		-DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=${CURRENT_PACKAGES_DIR}
+		-DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE=@FLAGS@ -DCMAKE_INSTALL_PREFIX=${CURRENT_PACKAGES_DIR}
 		-DCMAKE_INSTALL_LIBDIR=lib ${arg_OPTIONS} OUTPUT_VARIABLE said ERROR_VARIABLE said
 		COMMAND_ERROR_IS_FATAL ANY)
 	if(said MATCHES "were not used by the project.*")
@@ -262,7 +265,7 @@ def vcpkg_manifest(_):
 
 def vcpkg_port(work):
     port, folder = os.path.join(dist(work), "recipes", "vcpkg", "holdfast"), os.path.join(work, "consumer")
-    write(os.path.join(work, "port.cmake"), VCPKG.replace("@PORT@", port).replace("@WORK@", work))
+    write(os.path.join(work, "port.cmake"), VCPKG.replace("@PORT@", port).replace("@WORK@", work).replace("@FLAGS@", UNOPTIMISED))
     run("cmake", "-P", os.path.join(work, "port.cmake"))
     package = os.path.join(work, "package")
     usage = read(package, "share", "holdfast", "usage")
@@ -299,6 +302,8 @@ def conan(work, kind, recipe):
     said = run(program, "create", recipe, "-o",
                "holdfast/*:shared=%s" % (kind == "shared"),
                "-c", "tools.cmake.cmaketoolchain:generator=Ninja",
+               "-c", "tools.cmake.cmaketoolchain:extra_variables=" + str({"CMAKE_C_FLAGS_RELEASE": {
+                   "value": UNOPTIMISED, "cache": True, "type": "STRING", "docstring": ""}}),
                "-c", "tools.build:jobs=%d" % (os.cpu_count() or 1), **home)
     if said.count("holdfast %s\n" % version()) < 2:
         raise Failed("the test programs did not run:\n" + said)
