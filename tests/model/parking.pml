@@ -12,7 +12,8 @@
  *   spinning   any number of polls: a thread may give up at once
  *   time       a deadline may pass at each moment
  *
- * Parameters
+ * Parameters. WAITS is set for SPIN; the others, and the mutant, when the verifier runs (parking_parameters.h). Where SPIN meets
+ * c_expr it keeps the values of variables that are no longer used: each has its first value then, so that states are equal
  *   WAITS 0    all lock and unlock
  *   WAITS 1    thread 2 sets a flag and wakes one, 2: all; the others wait for it. INSIDE: with the lock held
  *   TIMED n    the first n threads have a deadline
@@ -35,9 +36,13 @@
 #define NOWHERE 9
 #define NOBODY 255
 
-#ifndef TIMED
-#define TIMED 0
-#endif
+#define TIMED c_expr { is_TIMED }
+#define REFUSED c_expr { is_REFUSED }
+#define ROOM c_expr { is_ROOM }
+#define SPINS c_expr { is_SPINS }
+#define INSIDE c_expr { is_INSIDE }
+#define MARKED c_expr { is_MARKED }
+#define MUTANT(name) c_expr { is_MUTANT_##name }
 
 mtype = { NONE, SPINNING, PARKED, RELEASED, WAKING, HEAD };
 
@@ -72,18 +77,10 @@ byte turn;
 byte holder[LOCKS] = NOBODY; /* for the assertions only, as the next ones */
 byte returned;
 #define IS_GONE (returned == THREADS - 1)
-#ifdef ONE_PROCESSOR
-#define PROCESSOR(t) 0
-#else
-#define PROCESSOR(t) ((t) & 1)
-#endif
+#define PROCESSOR(t) ((t) & c_expr { !is_ONE_PROCESSOR })
 
 #define BUCKET !bucket_held -> flush(_pid); admit()
-#ifndef MUTANT_MOVE
-#define MOVED_IS_WOKEN true
-#else
-#define MOVED_IS_WOKEN false
-#endif
+#define MOVED_IS_WOKEN !MUTANT(MOVE)
 #define NEEDS_WAKE(first) (first != NOBODY && state[first] != HEAD)
 
 /* ---- memory --------------------------------------------------------------------------------- */
@@ -91,20 +88,12 @@ byte returned;
 inline flush(t) { if :: buffered[t] -> word[buffered_lock[t]] = 0; buffered[t] = 0 :: else fi }
 inline barrier_all()
 {
-#ifndef MUTANT_BARRIER
-	flush(0); flush(1); flush(2)
-#else
-	skip
-#endif
+	if :: MUTANT(BARRIER) :: else -> flush(0); flush(1); flush(2) fi
 }
 
 inline barrier_near()
 {
-#ifndef MUTANT_NEAR
-	barrier_all()
-#else
-	skip
-#endif
+	if :: MUTANT(NEAR) :: else -> barrier_all() fi
 }
 
 /* hf_detail_mutex_try_lock(): 0 -> 1, or the thread's mark */
@@ -170,11 +159,9 @@ inline take_only_at(where, only)
 		:: else -> assert(!IS_GONE); COUNT(at[only]) = COUNT(at[only]) - 1
 		fi;
 		if
-#ifndef MUTANT_STRANGER
-		:: at[only] != where -> at[only] = NOWHERE; release(only, two); wake(two); two = NOBODY; only = NOBODY
-#else
-		:: at[only] != where -> at[only] = NOWHERE; only = NOBODY
-#endif
+		:: at[only] != where && !MUTANT(STRANGER) ->
+			at[only] = NOWHERE; release(only, two); wake(two); two = NOBODY; only = NOBODY
+		:: at[only] != where && MUTANT(STRANGER) -> at[only] = NOWHERE; only = NOBODY
 		:: else -> at[only] = NOWHERE
 		fi
 	:: else
@@ -321,9 +308,7 @@ inline wait_to_lock(m, timed, result)
 			:: alone ->
 				if
 				:: atomic { barrier_all(); certain = 1 } /* W1 */
-#ifdef REFUSED
-				:: certain = 0
-#endif
+				:: atomic { REFUSED -> certain = 0 }
 				fi;
 				try_lock(m, locked);
 				if :: locked -> result = LOCKED; break :: else fi
@@ -364,17 +349,14 @@ inline finish_wait(m, result)
 				find(m, first);
 				was_first = (first == _pid); needed = NEEDS_WAKE(first); take_out(_pid);
 				find(m, first); one = NOBODY;
-#ifndef MUTANT_W4
 				if
-				:: first != NOBODY && was_first && result != LOCKED -> one = first; state[first] = WAKING
+				:: first != NOBODY && was_first && result != LOCKED && !MUTANT(W4) -> one = first; state[first] = WAKING
 				:: else
 				fi;
-#endif
-#ifdef MUTANT_W3
-				if :: result == LOCKED -> need = need - needed; needed = 0 :: else -> bucket_update(m, needed) fi;
-#else
-				bucket_update(m, needed);
-#endif
+				if
+				:: MUTANT(W3) && result == LOCKED -> need = need - needed; needed = 0
+				:: else -> bucket_update(m, needed)
+				fi;
 				if :: was_first -> is_awaited = 0 :: else fi;
 				first = NOBODY; needed = 0; was_first = 0
 			fi
@@ -393,11 +375,9 @@ inline lock(m, timed, got)
 	:: !got ->
 		exchanged = 0;
 		if
-#ifdef ROOM
-		:: has_waiters ->
+		:: ROOM && has_waiters ->
 			atomic { BUCKET; find_successor(m, exchanged, one); if :: exchanged -> enqueue(_pid, m, HEAD, is_first) :: else fi };
 			atomic { wake(one); one = NOBODY }
-#endif
 		:: skip
 		fi;
 		if
@@ -427,9 +407,7 @@ inline move_to_lock(t)
 	:: is_first && PROCESSOR(t) == PROCESSOR(_pid) ->
 		if
 		:: atomic { barrier_near(); certain = 1 }
-#ifdef REFUSED
-		:: skip
-#endif
+		:: REFUSED
 		fi
 	:: else
 	fi;
@@ -455,9 +433,7 @@ inline move_as_only(t, done)
 	done = 0;
 	if
 	:: !(arrivals != 0 || CLOSED) ->
-#ifndef MUTANT_NEED
-		need++;
-#endif
+		need = need + !MUTANT(NEED);
 		atomic {
 			flush(_pid);
 			if
@@ -480,9 +456,7 @@ inline park_to_wait(timed, signalled)
 		in_queue[_pid] = 0; at[_pid] = COND_OF(_pid); arrive(_pid);
 		if
 		:: state[_pid] = PARKED; spins = 0
-#ifdef SPINS
-		:: state[_pid] = SPINNING; spins = 1
-#endif
+		:: SPINS -> state[_pid] = SPINNING; spins = 1
 		fi
 	};
 	if /* unlock_to_wait() */
@@ -498,9 +472,7 @@ inline park_to_wait(timed, signalled)
 			:: else ->
 				atomic {
 					BUCKET; mark_first_waking(0, one);
-#ifdef ROOM
-					find_successor(0, exchanged, two)
-#endif
+					if :: ROOM -> find_successor(0, exchanged, two) :: else fi
 				};
 				atomic { wake(one); wake(two); one = NOBODY; two = NOBODY; exchanged = 0 }
 			fi;
@@ -509,12 +481,12 @@ inline park_to_wait(timed, signalled)
 	fi;
 	/* spin_until_released(): SPINNING -> PARKED, unless it was released */
 	atomic { if :: state[_pid] == SPINNING -> state[_pid] = PARKED; exchanged = 1 :: else -> exchanged = 0 fi; spins = 0 };
-#ifdef ROOM
 	if /* leave_processor() */
-	:: exchanged && has_waiters -> atomic { BUCKET; find_successor(0, exchanged, two) }; atomic { wake(two); two = NOBODY }
+	:: ROOM && exchanged && has_waiters ->
+		atomic { BUCKET; find_successor(0, exchanged, two) };
+		atomic { wake(two); two = NOBODY }
 	:: else
 	fi;
-#endif
 	exchanged = 0;
 	do
 	:: state[_pid] == PARKED ->
@@ -523,9 +495,7 @@ inline park_to_wait(timed, signalled)
 		:: late -> /* leave_queue() */
 			atomic {
 				BUCKET;
-#ifndef MUTANT_LEAVE
-				exchanged = !in_queue[_pid];
-#endif
+				exchanged = !in_queue[_pid] && !MUTANT(LEAVE);
 				if
 				:: !exchanged ->
 					take_out(_pid); assert(!IS_GONE); state[_pid] = NONE;
@@ -552,13 +522,11 @@ inline park_to_wait(timed, signalled)
 	fi;
 	result = 0;
 	if
-#ifndef MUTANT_BEHIND
-	:: has_behind[_pid] -> /* hf_detail_move_behind() */
+	:: has_behind[_pid] && !MUTANT(BEHIND) -> /* hf_detail_move_behind() */
 		has_behind[_pid] = 0; other = 1 - _pid;
 		move_as_only(other, late);
 		if :: late :: else -> move_to_lock(other) fi;
 		late = 0; other = NOBODY
-#endif
 	:: else
 	fi
 }
@@ -581,11 +549,7 @@ inline wake_one(t)
 	if
 	:: exchanged ->
 		late = 0;
-#ifndef MUTANT_MARK
-		if :: IS_NEAR(t) && has_mark[_pid] -> move_as_only(t, late) :: else fi;
-#else
-		if :: IS_NEAR(t) -> move_as_only(t, late) :: else fi;
-#endif
+		if :: IS_NEAR(t) && (has_mark[_pid] || MUTANT(MARK)) -> move_as_only(t, late) :: else fi;
 		if :: late :: else -> move_to_lock(t) fi;
 		late = 0; exchanged = 0
 	:: else
@@ -624,10 +588,7 @@ inline unpark_all(where)
 		atomic { wake(one); one = NOBODY };
 		atomic { if :: (moved & 1) && state[0] == SPINNING -> moved = moved & ~1; state[0] = RELEASED :: else fi };
 		atomic { if :: (moved & 2) && state[1] == SPINNING -> moved = moved & ~2; state[1] = RELEASED :: else fi };
-#ifdef MUTANT_TOUCH
-		assert(!IS_GONE);
-#endif
-		late = 0;
+		d_step { assert(!MUTANT(TOUCH) || !IS_GONE); late = 0 };
 		if
 		:: moved == 3 && IS_NEAR(0) && IS_NEAR(1) && has_mark[_pid] -> /* move_in_turn() */
 			has_behind[other] = 1;
@@ -649,13 +610,12 @@ active [THREADS] proctype thread()
 	byte i = 0, j = 0, k = 0, first = NOBODY, second = NOBODY, next = NOBODY, other = NOBODY, one = NOBODY, two = NOBODY;
 	byte got = 0, locked = 0, result = 0, moved = 0;
 	bit needed = 0, exchanged = 0, is_first = 0, was_first = 0, alone = 0, certain = 1, late = 0, signalled = 0, spins = 0;
+	bit timed = 0;
 
 	at[_pid] = NOWHERE;
-#ifdef MARKED
-	marks[_pid] = _pid == THREADS - 1;
-#endif
+	d_step { marks[_pid] = MARKED && _pid == THREADS - 1; timed = _pid < TIMED };
 #if WAITS == 0
-	lock(0, (_pid < TIMED), got);
+	lock(0, timed, got);
 	if :: got -> unlock(0) :: else fi;
 	got = 0
 #elif WAITS == 3
@@ -679,9 +639,7 @@ active [THREADS] proctype thread()
 	:: _pid == THREADS - 1 ->
 		lock(0, 0, got);
 		flag = 1;
-#ifndef INSIDE
-		unlock(0);
-#endif
+		if :: INSIDE :: else -> unlock(0) fi;
 		if :: COUNT(COND) == 0 :: else ->
 #if WAITS == 1
 			unpark_one(COND)
@@ -689,13 +647,11 @@ active [THREADS] proctype thread()
 			unpark_all(COND)
 #endif
 		fi;
-#ifdef INSIDE
-		unlock(0)
-#endif
+		if :: INSIDE -> unlock(0) :: else fi
 	:: else ->
 		lock(0, 0, got);
 		do
-		:: !flag -> park_to_wait((_pid < TIMED), signalled)
+		:: !flag -> park_to_wait(timed, signalled)
 		:: else -> break
 		od;
 #if WAITS == 1

@@ -11,23 +11,24 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 
 from checks import Checks, Failed, arguments, run, start  # noqa: E402
 
-# What is set, and how many states there are at least: a search that ends early would find nothing.
+# The parameters, and how many states there are at least: a search that ends early would find nothing.
 SCENARIOS = {
-    "lock": ("WAITS=0", 100_000),
-    "lock, time-outs, refused barriers": ("WAITS=0 TIMED=2 REFUSED", 100_000),
-    "lock, time-outs, refused barriers, making room": ("WAITS=0 TIMED=1 REFUSED ROOM", 400_000),
+    "lock": ("WAITS=0", 50_000),
+    "lock, time-outs, refused barriers": ("WAITS=0 TIMED=2 REFUSED", 200_000),
+    "lock, time-outs, refused barriers, making room": ("WAITS=0 TIMED=1 REFUSED ROOM", 200_000),
     "signal": ("WAITS=1 SPINS", 1_000_000),
-    "signal with the lock held, one processor, refused barriers": ("WAITS=1 INSIDE REFUSED ONE_PROCESSOR", 100_000),
-    "signals in turns, one processor": ("WAITS=3 ONE_PROCESSOR", 100_000),
+    "signal with the lock held, one processor, refused barriers": ("WAITS=1 INSIDE REFUSED ONE_PROCESSOR", 1_000_000),
+    "signals in turns, one processor": ("WAITS=3 ONE_PROCESSOR", 1_000_000),
     "broadcast, the last waiter frees the condition variable": ("WAITS=2 SPINS", 1_000_000),
-    "broadcast with the lock held": ("WAITS=2 SPINS INSIDE", 1_000_000),
-    "broadcast with the lock held, in turn": ("WAITS=2 INSIDE ONE_PROCESSOR MARKED", 20_000),
+    "broadcast with the lock held": ("WAITS=2 SPINS INSIDE", 2_000_000),
+    "broadcast with the lock held, in turn": ("WAITS=2 INSIDE ONE_PROCESSOR MARKED", 1_000_000),
 }
 # By --long: up to 50 million states, which take minutes. A bit for each state, so a few are missed.
 LONG = {
@@ -52,23 +53,30 @@ MUTANTS = {
 }
 
 
-def search(args, name, defines, how=("-O0", "-DCOLLAPSE")):
-    """Returns what the verifier prints."""
-    folder = os.path.join(args.work_dir, re.sub(r"\W+", "_", name))
+def verifier(args, waits, is_long):
+    """Compile the verifier of these threads, which many searches and mutants share. Return the program."""
+    folder = os.path.join(args.work_dir, waits + "_long" * is_long)
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
-    run("spin", *("-D" + word for word in defines.split()), "-a", os.path.join(HERE, "parking.pml"), cwd=folder, timeout=600)
-    # The verifier is one function of 20,000 lines: optimising it takes longer than running it.
-    run(args.cc, *how, "-w", "-DSAFETY", "-DVECTORSZ=256", "-o", "pan", "pan.c", cwd=folder, timeout=1200)
-    more = ["-w32"] if "-DBITSTATE" in how else []
-    said = run(os.path.join(folder, "pan"), "-m1000000", *more, "-n", may=(0, 1), cwd=folder, timeout=7200)
-    shutil.rmtree(folder)
-    return said
+    run("spin", "-D" + waits, "-a", os.path.join(HERE, "parking.pml"), cwd=folder, timeout=600)
+    # It is one function of 20,000 lines: optimising it takes longer than running it.
+    run(args.cc, "-O0", *["-DBITSTATE"] * is_long, "-w", "-DSAFETY", "-DVECTORSZ=256",
+        "-include", os.path.join(HERE, "parking_parameters.h"), "-o", "pan", "pan.c", cwd=folder, timeout=1200)
+    return os.path.join(folder, "pan")
+
+
+def search(args, parameters, is_long):
+    """Return what the verifier prints. It runs in a folder of its own, for the file of an error's steps."""
+    waits, *others = parameters.split()
+    more = ["-w32"] if is_long else []
+    with tempfile.TemporaryDirectory(dir=args.work_dir) as folder:
+        return run(args.verifiers[waits, is_long], "-m100000", *more, "-n", may=(0, 1), cwd=folder, timeout=7200,
+                   env=dict(os.environ, PARKING=" ".join(others)))
 
 
 def scenario(args, name):
-    defines, least = SCENARIOS.get(name) or LONG[name]
-    said = search(args, name, defines, *([("-O0", "-DBITSTATE")] if name in LONG else []))
+    parameters, least = SCENARIOS.get(name) or LONG[name]
+    said = search(args, parameters, name in LONG)
     states = re.search(r"^\s*(\d+) states, stored", said, re.MULTILINE)
     if not re.search(r"errors: 0$", said, re.MULTILINE) or "max search depth too small" in said:
         raise Failed(said)
@@ -77,8 +85,8 @@ def scenario(args, name):
 
 
 def mutant(args, name):
-    defines, error, _ = MUTANTS[name]
-    said = search(args, "mutant " + name, defines + " MUTANT_" + name)
+    parameters, error, _ = MUTANTS[name]
+    said = search(args, parameters + " MUTANT_" + name, name in LONG)
     if not re.search("pan:1: .*(?:%s)" % error, said):
         raise Failed(said)
 
@@ -96,7 +104,9 @@ def main():
     cases += [("mutant %s: %s" % (name, MUTANTS[name][2]), mutant, name) for name in MUTANTS]
     if args.name:
         cases = [case for case in cases if any(word in case[0] for word in args.name)]
+    wanted = {((SCENARIOS.get(name) or LONG.get(name) or MUTANTS[name])[0].split()[0], name in LONG) for *_, name in cases}
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        args.verifiers = dict(zip(wanted, pool.map(lambda made: verifier(args, *made), wanted)))
         list(pool.map(lambda case: results.attempt(case[0], case[1], args, case[2]), cases))
     return results.end()
 
