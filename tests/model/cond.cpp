@@ -30,11 +30,11 @@
 // MUTANT: moved_to_a_free_mutex HF_MUTANT=load_relaxed_is_1 HF_MUTANT_IN=move_to_lock HF_MODEL_ONLY=near
 // MUTANT: counts_late HF_MUTANT=fetch_add_late HF_MUTANT_IN=count_waiters HF_MODEL_ONLY=freed
 // MUTANT: arrives_release HF_MUTANT=cmpxchg64_release HF_MUTANT_IN=arrive
-// MUTANT: only_acquire HF_MUTANT=cmpxchg64_acquire HF_MUTANT_IN=take_only
+// MUTANT: only_acquire HF_MUTANT=cmpxchg64_acquire HF_MUTANT_IN=take_only HF_MODEL_ONLY="cond: 3 threads, random"
 // MUTANT: only_taken_twice HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=take_only
 // MUTANT: admits_acquire HF_MUTANT=cmpxchg64_acquire HF_MUTANT_IN=bucket_admit
 // MUTANT: admits_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=bucket_admit
-// MUTANT: opens_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=bucket_unlock_blocked
+// MUTANT: opens_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=bucket_unlock_blocked HF_MODEL_ONLY="cond: 3 threads, random"
 // MUTANT: arrives_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=arrive HF_MODEL_ONLY=strangers
 // MUTANT: left_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=leave_as_only HF_MODEL_ONLY=strangers
 // MUTANT: moved_and_not_needed HF_MUTANT=fetch_add_missing HF_MUTANT_IN=move_as_only HF_MODEL_ONLY=relay

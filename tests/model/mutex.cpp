@@ -32,15 +32,15 @@
 // MUTANT: wake_up_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=waiter_wake
 // MUTANT: park_torn HF_MUTANT=park_torn HF_MUTANT_IN=waiter_park
 // MUTANT: take_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=hf_detail_mutex_swap
-// MUTANT: leaver_wakes_nobody HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=finish_wait HF_MODEL_ONLY=crossed
+// MUTANT: leaver_wakes_nobody HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=finish_wait HF_MODEL_ONLY="crossed: 3"
 // MUTANT: skips_the_wake_of_another HF_MUTANT=load_relaxed_is_1 HF_MUTANT_IN=need_is_one HF_MODEL_ONLY=at
 // MUTANT: parks_behind_an_old_flag HF_MUTANT=store_relaxed_keeps_bit1 HF_MUTANT_IN=change_flags HF_MODEL_ONLY=at
-// MUTANT: released_release HF_MUTANT=xchg_acq_rel_loses_release HF_MUTANT_IN=waiter_release
-// MUTANT: released_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=waiter_is_released
+// MUTANT: released_release HF_MUTANT=xchg_acq_rel_loses_release HF_MUTANT_IN=waiter_release HF_MODEL_ONLY="mutex: 3 threads, random"
+// MUTANT: released_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=waiter_is_released HF_MODEL_ONLY="mutex: 3 threads, random"
 // MUTANT: bucket_lock_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=bucket_lock_blocked
 // MUTANT: bucket_unlock_release HF_MUTANT=xchg_acq_rel_loses_release HF_MUTANT_IN=bucket_unlock_blocked
 // MUTANT: bucket_wake_up_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=bucket_unlock_blocked
-// MUTANT: bucket_park_torn HF_MUTANT=park_torn HF_MUTANT_IN=bucket_lock_blocked
+// MUTANT: bucket_park_torn HF_MUTANT=park_torn HF_MUTANT_IN=bucket_lock_blocked HF_MODEL_ONLY="mutex: 3 threads, random"
 // MUTANT: unlock_stores_twice HF_MUTANT=store_release_twice HF_MUTANT_IN=hf_detail_mutex_set_free HF_MODEL_ONLY=freed
 // MUTANT: shared_take_acquire HF_MUTANT=xchg_acq_rel_loses_acquire HF_MUTANT_IN=hf_detail_mutex_shared_lock_parked HF_MODEL_ONLY=shared
 // MUTANT: shared_unlock_release HF_MUTANT=xchg_acq_rel_loses_release HF_MUTANT_IN=hf_detail_mutex_shared_release HF_MODEL_ONLY=shared

@@ -20,18 +20,18 @@
  * inherited; `keep` does not clear a loss after healing it.
  */
 // MUTANT: begin_is_seen HF_MUTANT=cmpxchg64_seq_cst HF_MUTANT_IN=hf_detail_regions_add
-// MUTANT: nested_begin_is_seen HF_MUTANT=store64_seq_cst HF_MUTANT_IN=hf_detail_regions_add
+// MUTANT: nested_begin_is_seen HF_MUTANT=store64_seq_cst HF_MUTANT_IN=hf_detail_regions_add HF_MODEL_ONLY="one finds it, one reads with"
 // MUTANT: begin_looks HF_MUTANT=load_seq_cst HF_MUTANT_IN=hf_detail_regions_add
 // MUTANT: note_counts_first HF_MUTANT=fetch_add_seq_cst HF_MUTANT_IN=hf_detail_region_note
 // MUTANT: each_thread_is_met HF_MUTANT=load64_seq_cst HF_MUTANT_IN=hf_detail_regions_each
-// MUTANT: each_region_is_met HF_MUTANT=load64_seq_cst HF_MUTANT_IN=hf_detail_regions_each_of
-// MUTANT: end_is_seen HF_MUTANT=store64_seq_cst HF_MUTANT_IN=hf_detail_regions_remove
+// MUTANT: each_region_is_met HF_MUTANT=load64_seq_cst HF_MUTANT_IN=hf_detail_regions_each_of HF_MODEL_ONLY="one finds it, one reads with"
+// MUTANT: end_is_seen HF_MUTANT=store64_seq_cst HF_MUTANT_IN=hf_detail_regions_remove HF_MODEL_ONLY="one finds it, one reads with"
 // MUTANT: end_looks HF_MUTANT=load_seq_cst HF_MUTANT_IN=hf_detail_regions_wait
 // MUTANT: end_waits HF_MUTANT=own HF_MUTANT_IN=end
 // MUTANT: heal_waits HF_MUTANT=own HF_MUTANT_IN=heal HF_MODEL_ONLY="one heals, then"
 // MUTANT: heal_compares HF_MUTANT=own HF_MUTANT_IN=compare HF_MODEL_ONLY="one heals, then"
-// MUTANT: heal_ends_it HF_MUTANT=own HF_MUTANT_IN=keep HF_MODEL_ONLY="one heals, then"
-// MUTANT: inherited_loss_is_not_passed_on HF_MUTANT=own HF_MUTANT_IN=pass_on HF_MODEL_ONLY="one heals, then"
+// MUTANT: heal_ends_it HF_MUTANT=own HF_MUTANT_IN=keep HF_MODEL_ONLY="one heals, then begins"
+// MUTANT: inherited_loss_is_not_passed_on HF_MUTANT=own HF_MUTANT_IN=pass_on HF_MODEL_ONLY="one heals, then begins"
 // MUTANT: zeros_are_noted_first HF_MUTANT=cmpxchg64_seq_cst HF_MUTANT_IN=hf_detail_region_add_zeros
 #define HF_ENV_HAS_REGION 1
 #include "run.h"

@@ -15,8 +15,9 @@
  *           run.must_reach("T1", count);          fails if count is 0: T1 was not tested
  *           return run.end();
  *   }
- *   Arguments, or HF_MODEL_ONLY in the environment, select scenarios by prefix; HF_MUTANT and
- *   others (backend.h) inject a flaw.
+ *   Arguments, or HF_MODEL_ONLY in the environment, select scenarios by a prefix of "what: 2 threads,
+ *   search"; HF_MUTANT and others (backend.h) inject a flaw. A mutant names the scenarios that find it
+ *   soonest.
  *
  * Exit status   0  no error: the last line is "model.<stem>: N interleavings, no error"
  *               1  an error: its interleaving, then "caught: <what Relacy says>"
@@ -209,14 +210,16 @@ private:
 	char **argv_;
 	unsigned long long total_ = 0;
 
-	bool chosen(const char *what) const
+	bool chosen(const char *what, int threads, const char *how) const
 	{
 		const char *only = environment("HF_MODEL_ONLY");
+		char text[200];
 
-		if (strncmp(what, only, strlen(only)) != 0)
+		snprintf(text, sizeof(text), "%s: %d threads, %s", what, threads, how);
+		if (strncmp(text, only, strlen(only)) != 0)
 			return false;
 		for (int i = 1; i < argc_; i++)
-			if (strncmp(what, argv_[i], strlen(argv_[i])) == 0)
+			if (strncmp(text, argv_[i], strlen(argv_[i])) == 0)
 				return true;
 		return argc_ <= 1;
 	}
@@ -231,7 +234,7 @@ private:
 		std::ostream nowhere(NULL);
 		clock_t start = clock();
 
-		if (!chosen(what))
+		if (!chosen(what, N, how))
 			return;
 		params.output_stream = &output;
 		params.progress_stream = &nowhere;

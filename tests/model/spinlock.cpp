@@ -13,9 +13,9 @@
 // MUTANT: try_acquire HF_MUTANT=cmpxchg_acquire HF_MODEL_ONLY=hint
 // MUTANT: release HF_MUTANT=store_release HF_MODEL_ONLY=hint
 // MUTANT: torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=hf_detail_spinlock_trylock
-// MUTANT: ticket_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=hf_detail_spinlock_ticket_lock
-// MUTANT: ticket_wait_acquire HF_MUTANT=wait_change_acquire HF_MODEL_ONLY=ticket
-// MUTANT: ticket_try_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=hf_spinlock_ticket_trylock
+// MUTANT: ticket_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=hf_detail_spinlock_ticket_lock HF_MODEL_ONLY=ticket
+// MUTANT: ticket_wait_acquire HF_MUTANT=wait_change_acquire HF_MODEL_ONLY="ticket: 3"
+// MUTANT: ticket_try_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=hf_spinlock_ticket_trylock HF_MODEL_ONLY=ticket
 // MUTANT: ticket_release HF_MUTANT=store_release HF_MODEL_ONLY=ticket
 // MUTANT: ticket_torn HF_MUTANT=fetch_torn HF_MODEL_ONLY=ticket
 // MUTANT: lock_full_before HF_MUTANT=fence_before_rmw HF_MODEL_ONLY=hint

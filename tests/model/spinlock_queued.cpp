@@ -22,7 +22,7 @@
 // MUTANT: link_release HF_MUTANT=store_release HF_MUTANT_ON=next
 // MUTANT: link_acquire HF_MUTANT=load_acquire HF_MUTANT_ON=next
 // MUTANT: unlock_stores_the_word HF_MUTANT=store_low8_wide
-// MUTANT: t2_stores_the_word HF_MUTANT=store_mid8_wide HF_MODEL_ONLY=byte
+// MUTANT: t2_stores_the_word HF_MUTANT=store_mid8_wide HF_MODEL_ONLY="byte 1: 3 threads, search"
 // MUTANT: t2_counts_always HF_MUTANT=load_high16_never_0 HF_MUTANT_IN=hf_detail_spinlock_queued_try_barge HF_MODEL_ONLY=byte
 // MUTANT: t3_to_t5_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=hf_detail_spinlock_queued_contended
 // MUTANT: t6_t7_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=hf_detail_spinlock_queued_wait_pending

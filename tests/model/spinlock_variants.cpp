@@ -26,16 +26,16 @@
 // MUTANT: wfe_release HF_MUTANT=store_release HF_MODEL_ONLY=wfe
 // MUTANT: mcs_enqueue_acquire HF_MUTANT=xchg_acq_rel_loses_acquire HF_MODEL_ONLY=mcs
 // MUTANT: mcs_enqueue_release HF_MUTANT=xchg_acq_rel_loses_release HF_MODEL_ONLY=mcs
-// MUTANT: mcs_wait_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=hf_detail_spinlock_mcs_lock
-// MUTANT: mcs_link_release HF_MUTANT=store_release HF_MUTANT_IN=hf_detail_spinlock_mcs_lock
-// MUTANT: mcs_link_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=hf_spinlock_mcs_unlock
-// MUTANT: mcs_late_link_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=hf_detail_spinlock_mcs_unlock_slow
-// MUTANT: mcs_pass_on_release HF_MUTANT=store_release HF_MUTANT_IN=hf_detail_spinlock_mcs_hand_off
+// MUTANT: mcs_wait_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=hf_detail_spinlock_mcs_lock HF_MODEL_ONLY=mcs
+// MUTANT: mcs_link_release HF_MUTANT=store_release HF_MUTANT_IN=hf_detail_spinlock_mcs_lock HF_MODEL_ONLY=mcs
+// MUTANT: mcs_link_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=hf_spinlock_mcs_unlock HF_MODEL_ONLY=mcs
+// MUTANT: mcs_late_link_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=hf_detail_spinlock_mcs_unlock_slow HF_MODEL_ONLY=mcs
+// MUTANT: mcs_pass_on_release HF_MUTANT=store_release HF_MUTANT_IN=hf_detail_spinlock_mcs_hand_off HF_MODEL_ONLY=mcs
 // MUTANT: mcs_empty_release HF_MUTANT=cmpxchg_release HF_MODEL_ONLY=mcs
-// MUTANT: mcs_anonymous_acquire HF_MUTANT=cmpxchg_acq_rel_loses_acquire HF_MUTANT_IN=hf_detail_spinlock_mcs_lock_anonymous
-// MUTANT: mcs_anonymous_reset HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=hf_detail_spinlock_mcs_hand_off
-// MUTANT: mcs_try_acquire HF_MUTANT=cmpxchg_acq_rel_loses_acquire HF_MUTANT_IN=hf_detail_spinlock_mcs_trylock
-// MUTANT: mcs_try_release HF_MUTANT=cmpxchg_acq_rel_loses_release HF_MUTANT_IN=hf_detail_spinlock_mcs_trylock
+// MUTANT: mcs_anonymous_acquire HF_MUTANT=cmpxchg_acq_rel_loses_acquire HF_MUTANT_IN=hf_detail_spinlock_mcs_lock_anonymous HF_MODEL_ONLY="mcs queue: 2"
+// MUTANT: mcs_anonymous_reset HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=hf_detail_spinlock_mcs_hand_off HF_MODEL_ONLY="mcs queue: 2"
+// MUTANT: mcs_try_acquire HF_MUTANT=cmpxchg_acq_rel_loses_acquire HF_MUTANT_IN=hf_detail_spinlock_mcs_trylock HF_MODEL_ONLY=mcs
+// MUTANT: mcs_try_release HF_MUTANT=cmpxchg_acq_rel_loses_release HF_MUTANT_IN=hf_detail_spinlock_mcs_trylock HF_MODEL_ONLY=mcs
 #include "locks.h"
 
 #include "variants/spinlock/cas.h"
