@@ -10,13 +10,11 @@
 
 #include "../../tests/battery/battery.h"
 
-#include "test.h"
+#include "test_case.h"
 
 #ifndef KERNEL_BATTERY
 #define KERNEL_BATTERY 1
 #endif
-
-static unsigned int cases, failed;
 
 void battery_env_line(const char *line)
 {
@@ -36,19 +34,6 @@ unsigned char *battery_env_edge(void)
 		}
 	}
 	return (unsigned char *)at + PAGE_SIZE;
-}
-
-void test_case(bool ok, const char *name, const char *format, ...)
-{
-	struct va_format text;
-	va_list list;
-
-	va_start(list, format);
-	text.fmt = format;
-	text.va = &list;
-	pr_info("%s %u %s # %pV\n", ok ? "ok" : "not ok", ++cases, name, &text);
-	va_end(list);
-	failed += !ok;
 }
 
 /* A module with KERNEL_ONLY has no other test. */

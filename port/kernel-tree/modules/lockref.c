@@ -10,18 +10,12 @@
 #include <linux/sched/task.h>
 #include <linux/smp.h>
 
+#define TEST_PREFIX "LOCKREF "
+#include "test_case.h"
+
 /* How long another CPU may do wrong. A mutant gets more: an emulator's CPUs may run in turn. */
 static unsigned int milliseconds = 20;
 module_param(milliseconds, uint, 0);
-
-static unsigned int cases, failed;
-
-static void result(bool ok, const char *name, int number)
-{
-	pr_info("LOCKREF %s %s # %d\n", ok ? "ok" : "not ok", name, number);
-	cases++;
-	failed += !ok;
-}
 
 static struct lockref object = { .lock = __SPIN_LOCK_UNLOCKED(object.lock), .count = 1 };
 static bool comes;
@@ -41,7 +35,7 @@ static void lock_half(void)
 	u64 until;
 
 	if (IS_ERR(thread)) {
-		result(false, "lockref.thread", 0);
+		test_case(false, "lockref.thread", "%ld", PTR_ERR(thread));
 		return;
 	}
 	get_task_struct(thread);
@@ -57,7 +51,7 @@ static void lock_half(void)
 	spin_unlock(&object.lock);
 	(void)kthread_stop(thread);
 	put_task_struct(thread);
-	result(meanwhile == 1 && object.count == 2, "lockref.lock_half", meanwhile);
+	test_case(meanwhile == 1 && object.count == 2, "lockref.lock_half", "%d", meanwhile);
 }
 
 static void put(void)
@@ -69,13 +63,13 @@ static void put(void)
 	ok = ok && lockref_put_not_zero(&object) && object.count == 2;
 	/* Without a fast path it does nothing. */
 	ok = ok && lockref_put_return(&object) == (LOCKREF_IS_ONE_WORD ? 1 : -1);
-	result(ok, "lockref.put", object.count);
+	test_case(ok, "lockref.put", "%d", object.count);
 }
 
 static int __init lockref_init(void)
 {
 	if (num_online_cpus() < 2 || set_cpus_allowed_ptr(current, cpumask_of(1)))
-		result(false, "lockref.cpus", num_online_cpus());
+		test_case(false, "lockref.cpus", "%u", num_online_cpus());
 	else
 		lock_half();
 	(void)set_cpus_allowed_ptr(current, cpu_possible_mask);

@@ -43,23 +43,10 @@ static unsigned int rounds = 16;
 module_param(rounds, uint, 0);
 #define ROUNDS_OF_ORDER rounds
 
+#define TEST_PREFIX "QUEUE "
+#include "test_case.h"
+
 #include "port_queue.c"
-
-static unsigned int cases, failed;
-
-void test_case(bool ok, const char *name, const char *format, ...)
-{
-	struct va_format text;
-	va_list list;
-
-	va_start(list, format);
-	text.fmt = format;
-	text.va = &list;
-	pr_info("QUEUE %s %s # %pV\n", ok ? "ok" : "not ok", name, &text);
-	va_end(list);
-	cases++;
-	failed += !ok;
-}
 
 /* ---- contexts ------------------------------------------------------------------------------ */
 

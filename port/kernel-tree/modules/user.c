@@ -7,9 +7,9 @@
 #include <linux/uaccess.h>
 
 #include "nofault.h"
-#include "test.h"
+#define TEST_PREFIX "USER "
+#include "test_case.h"
 
-static unsigned int cases, failed;
 static unsigned long calls, still_open;
 
 /* Counts the call, and whether it left the access to user memory on. */
@@ -51,20 +51,6 @@ const struct kernel_implementation kernel_implementations[] = {
 	{ "tree", hf_env_clear, hf_env_copy_to, hf_env_copy_from },
 };
 const unsigned int kernel_implementation_count = 1;
-
-void test_case(bool ok, const char *name, const char *format, ...)
-{
-	struct va_format text;
-	va_list list;
-
-	va_start(list, format);
-	text.fmt = format;
-	text.va = &list;
-	pr_info("USER %s %s # %pV\n", ok ? "ok" : "not ok", name, &text);
-	va_end(list);
-	cases++;
-	failed += !ok;
-}
 
 static int __init user_init(void)
 {
