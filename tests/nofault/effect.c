@@ -36,7 +36,9 @@
 #include "holdfast/nofault.h"
 #include "../../lab/variants/nofault/implementations.h"
 
-enum { CANNOT = 77, SECONDS = 60 }; /* exit status: this case can't run here; most for one child */
+enum { CANNOT = 77 }; /* exit status: this case can't run here */
+/* Most for one child: on the clock, and of processor time, of which each needs a thousandth. */
+enum { SECONDS = 60, PROCESSOR_SECONDS = 3 };
 
 /* Where a context tells which address its thread's last exception was for. */
 #if (defined(__x86_64__) || defined(__aarch64__)) && !defined(HF_ARCH_GENERIC)
@@ -773,6 +775,7 @@ static void child(const struct effect *effect, bool armed, int output)
 	(void)signal(SIGSEGV, SIG_DFL); /* not a sanitizer's */
 	(void)signal(SIGBUS, SIG_DFL);
 	(void)setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+	(void)setrlimit(RLIMIT_CPU, &(struct rlimit){ PROCESSOR_SECONDS, RLIM_INFINITY });
 	if (dup2(output, STDOUT_FILENO) < 0)
 		_exit(98);
 	if (traces) {
