@@ -6,7 +6,7 @@
     test.py --all               every stage: `make test-all`
     test.py --rest              the stages of `make test-all` that `make test` does not run
     test.py STAGE...            these stages
-    test.py --lanes N ...       run N stages at a time (default 3)
+    test.py --lanes N ...       run N stages at a time (default 4)
 
 Each stage runs in a lane. What must not have neighbours, such as the stress tests, runs at the end, one after the other.
 A line is printed when a stage begins and when it ends; "processor" is the time that it kept processors busy. The last line
@@ -50,7 +50,7 @@ LIKE_PRESET = ("--output-on-failure", "--test-output-size-passed", "1000000", "-
 TAIL = 60  # how many lines of a failure's output are shown
 LIMIT = 3600  # seconds for one command of a stage; one that takes longer is taken for one that hangs, on a busy machine too
 GRACE = 10  # seconds that a command gets to clean up when it is ended
-LANES = 3  # stages at a time: two leave processors idle while an emulator boots
+LANES = 4  # stages at a time: three leave processors idle for a twelfth of the time, while packages are fetched and kernels boot
 JOBS = str(len(os.sched_getaffinity(0)))
 
 
