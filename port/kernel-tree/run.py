@@ -118,7 +118,7 @@ LINES = {
     "holes=early": {r"HOLES early: \d+ reads": 1, r"HOLES END, 0 wrong": 1},
     "queue": {r"QUEUE ok \d+ queue\.\w+ # .*": 8, r"QUEUE END 8 cases, 0 failed": 1},
     "lockref": {r"LOCKREF ok \d+ lockref\.\w+ # .*": 2, r"LOCKREF END 2 cases, 0 failed": 1},
-    **{"torture=" + lock: {lock + r"-torture:--- End of test: SUCCESS: .*": 1} for lock in LOCKS},
+    **{"torture=" + lock: {lock + r"-torture:--- End of test: SUCCESS( \[debug\])?: .*": 1} for lock in LOCKS},
     "hotplug": {r"spin_lock-torture:--- End of test: SUCCESS: .*": 1, r"HOTPLUG 24": 1},
     "tmpfs": {r"storm: process \d+: [1-9]\d* rounds": 16, r"storm: done on /t": 2, r"UMOUNT tmpfs, empty": 1,
               r"UMOUNT tmpfs": 1},
