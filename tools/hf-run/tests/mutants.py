@@ -50,13 +50,18 @@ MUTANTS = [
 ]
 
 
-def build(options, folder, name):
-    library = os.path.join(folder, "lib.so")
+def compiled(options, folder, source):
+    """Compile one of the folder's files. Return the object file."""
+    made = source + ".o"
     include = [option for part in ("include", "tools/hf-run") for option in ("-I", os.path.join(folder, part))]
-    run(options.cc, "-std=gnu11", "-O1", "-fPIC", "-shared", "-fvisibility=hidden", "-fexceptions",
-        "-ftls-model=initial-exec", "-pthread", "-D_GNU_SOURCE=", "-DHF_STAYS_LOADED",
-        PAUSE, *include,
-        *sources(folder, "tools", "hf-run", pattern="run_*.c"), options.parts, "-o", library, "-Wl,-z,now,-z,nodelete",
+    run(options.cc, "-std=gnu11", "-O1", "-fPIC", "-fvisibility=hidden", "-fexceptions", "-ftls-model=initial-exec", "-pthread",
+        "-D_GNU_SOURCE=", "-DHF_STAYS_LOADED", PAUSE, *include, "-c", source, "-o", made)
+    return made
+
+
+def build(options, folder, objects):
+    library = os.path.join(folder, "lib.so")
+    run(options.cc, "-shared", "-pthread", *objects, options.parts, "-o", library, "-Wl,-z,now,-z,nodelete",
         "-Wl,--version-script=" + os.path.join(folder, "tools", "hf-run", "run.map"))
     return library
 
@@ -79,7 +84,10 @@ def main():
     def copy(name):
         return mutation.copy(options.source_dir, os.path.join(options.work_dir, name), "include", "tools/hf-run")
 
-    library = build(options, copy("unchanged"), "unchanged")
+    whole = copy("unchanged")
+    objects = {os.path.basename(path): compiled(options, whole, path)
+               for path in sources(whole, "tools", "hf-run", pattern="run_*.c")}
+    library = build(options, whole, objects.values())
     for which in ("windows", "brief"):
         status, output = conform(options, library, which, WITHOUT_A_FLAW)
         if status:
@@ -89,7 +97,8 @@ def main():
     def one(name, file, before, after, which, expected=ANY):
         folder = copy(name)
         mutation.edit(os.path.join(folder, "tools", "hf-run", file), mutation.swap(before, after))
-        status, output = conform(options, build(options, folder, name), which)
+        flawed = compiled(options, folder, os.path.join(folder, "tools", "hf-run", file))
+        status, output = conform(options, build(options, folder, {**objects, file: flawed}.values()), which)
         return mutation.must_fail(status, output, expected)
 
     return mutation.run_all([(mutant[0], *mutant) for mutant in MUTANTS], one, jobs=2)
