@@ -125,6 +125,9 @@ LINES = {
     "ext2": {r"storm: process \d+: [1-9]\d* rounds": 8, r"storm: done on /e": 1, r"UMOUNT ext2": 1,
              r"UMOUNT ext2, again": 1},
 }
+# The kernel's test of copies is one of KUnit's there.
+OTHER_OPTIONS = {"6.12": ("CONFIG_TEST_USER_COPY=", "CONFIG_USERCOPY_KUNIT_TEST=")}
+OTHER_LINES = {"6.12": {"copy": {r" +ok \d+ usercopy_test_\w+.*": 4, r"ok \d+ usercopy.*": 1}}}
 STEPS = ("refcount", "user", "copy", "holes", "lockref", "queue", "torture=spin_lock", "torture=spin_lock_irq", "tmpfs",
          "ext2", "usercopy")
 # The steps for the implementations that the processor would not choose, and what /proc/cpuinfo says then.
@@ -179,7 +182,7 @@ MORE = {
     "locked": Guest(changes=variant("locked")),
     # modules/queue.c takes a lock in interrupts and, with interrupts enabled, in tasks, to which lockdep objects.
     "lockdep": Guest(config=LOCKDEP, steps=[step for step in STEPS if step != "queue"], quick=True),
-    "6.12": Guest(kernel="6.12"),
+    "6.12": Guest(kernel="6.12", config=("KUNIT=m", "KUNIT_DEFAULT_ENABLED"), quick=True),
 }
 # The rows of the table of instructions.
 COUNTED = ("stock", "optimized", "unbounded", "locked")
@@ -296,6 +299,7 @@ def configure(guest, tree, out):
     os.makedirs(out)
     with open(os.path.join(HERE, "kernel.config"), encoding="utf-8") as file:
         wanted = file.read() + "".join("CONFIG_%s\n" % (name if "=" in name else name + "=y") for name in guest.config)
+    wanted = wanted.replace(*OTHER_OPTIONS.get(guest.kernel, ("", "")))
     config = os.path.join(out, "all.config")
     with open(config, "w", encoding="utf-8") as file:
         file.write(wanted)
@@ -421,7 +425,8 @@ def judge(lines, faults, guest, steps):
         wanted["USERCOPY_VMALLOC"] = (None, ["Good, copy_to_user() failed, but lacked Oops(?!)"])
     verdict, found, case = runner.ktap.Verdict(), {}, None
     expected = {r"CPUS 4": 1, r"ALL DONE": 1}
-    for pattern, often in (item for step in steps for item in LINES[step].items()):
+    required = {**LINES, **OTHER_LINES.get(guest.kernel, {})}
+    for pattern, often in (item for step in steps for item in required[step].items()):
         expected[pattern] = expected.get(pattern, 0) + often
     counts = dict.fromkeys(expected, 0)
     verdict.faults += faults

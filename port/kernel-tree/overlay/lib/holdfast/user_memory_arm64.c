@@ -2,15 +2,15 @@
 /*
  * user_memory_arm64 - the functions behind arm64's <linux/uaccess.h>: Holdfast's clear and copy.
  *
- * That header calls three functions of arch/arm64/lib by C's calling convention, with addresses that
- * it has checked. They are members of an archive, of which the linker takes only what is missing: so
- * these take their place, and no file of arm64 changes.
+ * That header calls three functions of arch/arm64/lib by C's calling convention, with addresses
+ * that it has checked. They are members of an archive, of which the linker takes only what is
+ * missing: so these take their place, and no file of arm64 changes.
  *
  *   clear   DC ZVA by whole blocks, pairs of registers below 256 bytes
  *   copy    pairs of registers
  *
- * The kernel's own use LDTR and STTR, which access memory as the user would. Holdfast's accesses are
- * ordinary, so PAN is off meanwhile.
+ * The kernel's own use LDTR and STTR, which access memory as the user would. Holdfast's accesses
+ * are ordinary, so PAN is off meanwhile.
  */
 #define HF_IMPLEMENTATION static __always_inline __maybe_unused
 #define HF_HAS_VECTORS 0

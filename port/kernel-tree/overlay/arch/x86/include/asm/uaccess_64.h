@@ -39,9 +39,10 @@ static __always_inline __must_check unsigned long __clear_user(void __user *dst,
 	return holdfast_clear_user((__force void *)dst, len);
 }
 
+/* Newer kernels define access_ok() after this header. */
 static __always_inline unsigned long clear_user(void __user *dst, unsigned long len)
 {
-	return access_ok(dst, len) ? __clear_user(dst, len) : len;
+	return __access_ok(dst, len) ? __clear_user(dst, len) : len;
 }
 
 #endif
