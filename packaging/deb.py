@@ -183,7 +183,7 @@ def minimal_system(source, work, packages):
     if not shutil.which("mmdebstrap"):
         raise CantRun("mmdebstrap is not installed")
     # It is made in memory: dpkg waits for a disk after each package.
-    in_memory = 'exec 3>"$0" && mount -t tmpfs -o mode=1777 tmpfs /tmp && TMPDIR=/tmp exec "$@" >&3'
+    in_memory = 'exec 3>"$0" && cd / && mount -t tmpfs -o mode=1777 tmpfs /tmp && TMPDIR=/tmp exec "$@" >&3'
     # Other packages' documents and translations are left out.
     options = ["path-exclude=/usr/share/locale/*", "path-exclude=/usr/share/doc/*", "path-include=/usr/share/doc/*holdfast*",
                "path-exclude=/usr/share/man/*", "path-include=/usr/share/man/man[13]/h*"]
