@@ -29,7 +29,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 
 import mutation  # noqa: E402
-from checks import Checks, Failed, Skip, arguments  # noqa: E402
+from checks import Checks, Failed, Skip, arguments, read  # noqa: E402
 
 EXPECTED = os.path.join(HERE, "expected.txt")
 CALLS = 3  # of each operation, as in paths.c
@@ -444,16 +444,27 @@ def library(source):
     return sorted(glob.glob(os.path.join(source, "src", "**", "*.c"), recursive=True))
 
 
-def build(column, source, folder):
+def build(column, source, folder, unchanged=None, edited=()):
+    """Return the program. What includes none of the `edited` files is taken from `unchanged`, the folder of the code without
+    edits, which has each object's dependencies beside it."""
     compiler, flags = tools(column)[0], FLAGS + COLUMNS[column][2]
     for part in ("include", "lab", os.path.join("lab", "variants")):
         flags = [*flags, "-I", os.path.join(source, part)]
-    owners, program = os.path.join(folder, "owners.o"), os.path.join(folder, "paths")
-    sources = library(source)
+    program, objects = os.path.join(folder, "paths"), []
+    sources = [os.path.join(HERE, "paths.c"), os.path.join(HERE, "owners.cpp"), *library(source)]
     sources += [os.path.join(source, "lab", "variants", *name) for name in
                 (("spinlock", "user_nodes.c"), ("nofault", "implementations.c"))]
-    output(compiler, *CXX, *flags, "-c", os.path.join(HERE, "owners.cpp"), "-o", owners)
-    output(compiler, *C, *flags, os.path.join(HERE, "paths.c"), *sources, owners, *LINK, "-o", program)
+    for path in sources:
+        name = re.sub(r"\W+", "_", os.path.relpath(path, HERE if path.startswith(HERE) else source)) + ".o"
+        before = os.path.join(unchanged, name) if unchanged else None
+        if before and not any(os.path.normpath(word).endswith("/" + file) for word in read(before + ".d").split()
+                              for file in edited):
+            objects.append(before)
+            continue
+        objects.append(os.path.join(folder, name))
+        output(compiler, *(CXX if path.endswith(".cpp") else C), *flags, "-MD", "-MF", objects[-1] + ".d", "-c", path,
+               "-o", objects[-1])
+    output(compiler, *flags, *objects, *LINK, "-o", program)
     return program
 
 
@@ -523,12 +534,12 @@ def traced(column, emulator, program, log):
     return output(emulator, "-cpu", COLUMNS[column][4], single, "-d", "exec,nochain", "-D", log, program)
 
 
-def look(column, source, folder):
+def look(column, source, folder, unchanged=None, edited=()):
     """({row: number of instructions}, {row: [instruction]} of the rows that rules apply to)"""
     _, _, nm, objdump, emulator = tools(column)
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
-    program, log = build(column, source, folder), os.path.join(folder, "log")
+    program, log = build(column, source, folder, unchanged, edited), os.path.join(folder, "log")
     printed = traced(column, emulator, program, log)
     found = calls(log, measuring(nm, program), column.startswith("x86-64"))
     code = disassembly(objdump, program) if machine(column) else {}
@@ -658,7 +669,7 @@ def mutated(column, edits, args):
             mutation.edit(os.path.join(tree, name), mutation.swap(before, after))
     except mutation.Stale as why:
         raise Failed(str(why)) from None
-    return look(column, tree, os.path.join(folder, "run"))
+    return look(column, tree, os.path.join(folder, "run"), os.path.join(args.work_dir, column), [edit[0] for edit in edits])
 
 
 def check_more(args, now):
