@@ -19,6 +19,13 @@ class Runtimes:
     def __init__(self, args):
         self.args = args
         self.include = os.path.join(args.source_dir, "include")
+        self.built = set()
+
+    def once(self, what, build):
+        """Call build() unless it was done for another check."""
+        if what not in self.built:
+            build()
+        self.built.add(what)
 
     def call(self, *command, status=0, **more):
         environment = dict(os.environ, **more.pop("env", {}))
@@ -51,8 +58,12 @@ class Runtimes:
 
     def go(self, how):
         self.need("go")
-        folder = self.path("go-" + how)
-        os.makedirs(folder)
+        folder = self.path("go")
+        self.once("go", lambda: self.build_go(folder))
+        self.good(os.path.join(folder, "probe"), how)
+
+    def build_go(self, folder):
+        os.makedirs(folder, exist_ok=True)
         for name in ("probe.go", "probe.h", "probe.c"):
             shutil.copy(os.path.join(HERE, name), folder)
         write(os.path.join(folder, "go.mod"), "module probe\n\ngo 1.19\n")
@@ -60,15 +71,17 @@ class Runtimes:
                   env={"CGO_CFLAGS": "-O1 -g -DHF_STATIC_LIBRARY -I" + os.path.abspath(self.include), "GOFLAGS": "-mod=mod",
                        "CGO_LDFLAGS": os.path.abspath(self.args.library) + " -lpthread",
                        "GOCACHE": os.path.abspath(self.path("gocache")), "CGO_ENABLED": "1"})
-        self.good(os.path.join(folder, "probe"), how)
 
     def rust(self, how, status):
         self.need("rustc")
         parts = self.path("rust.o"), self.path("rust")
-        self.call("gcc", "-O1", "-g", "-DHF_STATIC_LIBRARY", "-I" + self.include, "-c", os.path.join(HERE, "probe.c"),
-                  "-o", parts[0])
-        self.call("rustc", "-O", "--edition=2021", os.path.join(HERE, "probe.rs"), "-o", parts[1],
-                  "-Clink-arg=" + parts[0], "-Clink-arg=" + self.args.library)
+
+        def build():
+            self.call("gcc", "-O1", "-g", "-DHF_STATIC_LIBRARY", "-I" + self.include, "-c", os.path.join(HERE, "probe.c"),
+                      "-o", parts[0])
+            self.call("rustc", "-O", "--edition=2021", os.path.join(HERE, "probe.rs"), "-o", parts[1],
+                      "-Clink-arg=" + parts[0], "-Clink-arg=" + self.args.library)
+        self.once("rust", build)
         output = self.good(parts[1], how, status=status)
         if status and "has overflowed its stack" not in output:
             raise Failed("Rust did not print its message: " + output[-800:])
@@ -82,13 +95,14 @@ class Runtimes:
         preload = ["-DPROBE_PRELOAD"] if how == "preload" else []
         library = self.library("java-%s.so" % how, "-DPROBE_JNI", "-I" + include,
                                "-I" + os.path.join(include, "linux"), *preload)
-        self.call("javac", "-d", self.args.work_dir, os.path.join(HERE, "Probe.java"))
+        self.once("java", lambda: self.call("javac", "-d", self.args.work_dir, os.path.join(HERE, "Probe.java")))
         env = {"LD_PRELOAD": os.path.abspath(library)} if preload else {}
         self.good(os.path.join(home, "bin", "java"), *flags, "-cp", self.args.work_dir, "Probe",
                   os.path.abspath(library), how, env=env)
 
     def python(self, order):
-        library = self.library("python.so")
+        library = self.path("python.so")
+        self.once("python", lambda: self.library("python.so"))
         output = self.good(sys.executable, os.path.join(HERE, "probe.py"), os.path.abspath(library), order,
                            status=-11 if order == "before" else 0)
         if order == "before" and "Fatal Python error: Segmentation fault" not in output:
