@@ -84,7 +84,7 @@ class Check:
             for file in sources(self.source, "src") + sources(self.source, "bindings", "extern", "src"):
                 objects.append(os.path.join(self.folder, "lib%s_%s.o" % (
                     optimise, os.path.relpath(file, self.source).replace("/", "_"))))
-                run(self.c, "-std=gnu11", optimise, *WARNINGS, "-fPIC", "-fvisibility=hidden",
+                run(self.c, "-std=gnu11", optimise, *WARNINGS, "-Wa,--fatal-warnings", "-fPIC", "-fvisibility=hidden",
                     "-DHF_STATIC_LIBRARY", "-I" + os.path.join(self.source, "include"), "-c", file,
                     "-o", objects[-1])
             archive = os.path.join(self.folder, "libholdfast%s.a" % optimise)

@@ -17,11 +17,15 @@
 #define HALF_AT(p) "m"(*(const HALF *)(p))
 #define HALF_BITS(v) ((uint32_t)__builtin_ia32_pmovmskb128((sse_bytes_t)(v)))
 
-/* value = the words at p and q, one after the other: HALF_LOAD_8_8 or _4_4. */
+/*
+ * value = the words at p and q, one after the other: HALF_LOAD_8_8 or _4_4. Operand 3 is behind q:
+ * "2+%2" would be "2+(%rdx)" if the compiler adds nothing to a register, of which the assembler warns.
+ */
 #define HALF_LOAD_TWO_OR(value, LOAD, TYPE, p, q, label)                                           \
 	__asm__ volatile goto(LOAD(label)                                                          \
 			      : "=&x"(value)                                                       \
-			      : "m"(*(const TYPE *)(p)), "m"(*(const TYPE *)(q))                   \
+			      : "m"(*(const TYPE *)(p)), "m"(*(const TYPE *)(q)),                  \
+				"m"(*(const hf_detail_w2 *)((const char *)(q) + 2))                \
 			      : "memory"                                                           \
 			      : label)
 
@@ -77,7 +81,7 @@
 #define HALF_LOAD_8_8(label) TRY_OR("movq %1, %0", label) TRY_OR("movhps %2, %0", label)
 #define HALF_LOAD_4_4(label) \
 	TRY_OR("movd %1, %0", label) TRY_OR("pinsrw $2, %2, %0", label) \
-	TRY_OR("pinsrw $3, 2+%2, %0", label)
+	TRY_OR("pinsrw $3, %3, %0", label)
 #else
 #define HALF_LOAD_8_8(label) TRY_OR("vmovq %1, %0", label) TRY_OR("vmovhps %2, %0, %0", label)
 #define HALF_LOAD_4_4(label) TRY_OR("vmovd %1, %0", label) TRY_OR("vpinsrd $1, %2, %0, %0", label)
