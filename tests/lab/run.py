@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The command hf-lab: its output, result files and error messages. Measurements are as short as possible.
 
-usage: run.py HF_LAB
+usage: run.py [CLASS...] HF_LAB
 """
 import functools
 import gzip
