@@ -101,7 +101,8 @@ USERCOPY = {
     "USERCOPY_SLAB_WHITELIST_TO": "exposure attempt detected from SLUB object 'lkdtm-usercopy'",
     "USERCOPY_SLAB_WHITELIST_FROM": "overwrite attempt detected to SLUB object 'lkdtm-usercopy'",
     "USERCOPY_STACK_BEYOND": "exposure attempt detected from process stack",
-    "USERCOPY_FOLIO": "exposure attempt detected from page alloc",
+    # The pages that the copy would reach may be the process's stack: that is looked at first.
+    "USERCOPY_FOLIO": ("exposure attempt detected from page alloc", "exposure attempt detected from process stack"),
     "USERCOPY_KERNEL": "exposure attempt detected from kernel text",
 }
 # What the guest does (init), and the lines that it must print then: {step: {regular expression: how often}}.
