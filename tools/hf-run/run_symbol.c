@@ -322,8 +322,8 @@ size_t hf_run_symbol(char *to, size_t room, const void *address, enum hf_run_nam
 
 static bool is_start(const char *name)
 {
-	return strncmp(name, "__libc_start", 12) == 0 || strncmp(name, "start_thread", 12) == 0 ||
-	       strncmp(name, "_start", 6) == 0;
+	return strncmp(name, "__libc_start", 12) == 0 || strcmp(name, "start_thread") == 0 ||
+	       strcmp(name, "_start") == 0;
 }
 
 /* Until glibc 2.33, pthread_create() was in an object of its own. */

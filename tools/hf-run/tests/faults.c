@@ -27,7 +27,8 @@ static __attribute__((noinline)) void make_one(void)
 	__asm__ volatile("" ::: "memory");
 }
 
-static __attribute__((noinline)) void make_two(void)
+/* The name begins like that of glibc's start_thread(), at which a stack ends. */
+static __attribute__((noinline)) void start_thread_two(void)
 {
 	wrapped_init(&two);
 	__asm__ volatile("" ::: "memory");
@@ -136,7 +137,7 @@ int main(int count, char **arguments)
 	const char *what = count > 1 ? arguments[1] : "";
 
 	make_one();
-	make_two();
+	start_thread_two();
 	if (strcmp(what, "order") == 0 || strcmp(what, "twice") == 0) {
 		take_both(&one, &two);
 		take_both(&two, &one);

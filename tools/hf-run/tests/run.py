@@ -267,7 +267,7 @@ def fault(runner, what, expected):
            "expected %s, found:\n%s" % (expected, errors))
     if what == "order":
         find(errors, r"locking .*made at wrapped_init\+.*\n.*by make_one\+")
-        find(errors, r"while holding .*made at wrapped_init\+.*\n.*by make_two\+")
+        find(errors, r"while holding .*made at wrapped_init\+.*\n.*by start_thread_two\+")
         find(errors, r"the other order was taken\n.*at take_both\+.*\n.*by main\+")
     expect("too many pairs" not in errors, errors)
 
