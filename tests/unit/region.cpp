@@ -930,6 +930,19 @@ TEST_F(Region, AChildKeepsItsThreadsRegions)
 
 	/* Another thread's region is not in the child, and its memory is not looked at there. */
 	other.run([&] { EXPECT_EQ(map.begin(&others), 0); });
+	/* This thread has none: what the child's list of threads may have is the other. */
+	EXPECT_EQ(in_child([&] {
+			  hf_region_t more;
+
+			  MUST(map.begin(&more, 0, 2 * page) == 0);
+			  map.cut(page);
+			  touch(map.at + page);
+			  MUST(hf_region_end(&more, nullptr) == page);
+			  MUST(map.begin(&more, page, page) == 0);
+			  MUST(hf_region_end(&more, nullptr) == page);
+		  }),
+		  0);
+	map.fill(0, 4);
 	ASSERT_EQ(map.begin(&own, 0, 2 * page), 0);
 	ASSERT_EQ(map.begin_process(&of_all, 2 * page, 2 * page), 0);
 	EXPECT_EQ(in_child([&] {
