@@ -42,6 +42,11 @@ def lab(*arguments, **options):
                           check=False, **options)
 
 
+def errors(done):
+    """What a command said on stderr but for its progress, of which it speaks on a busy machine."""
+    return re.sub(r"(?m)^[\w ]+: +\d+ % done, .*\n", "", done.stderr)
+
+
 def no_constant(name):
     raise AssertionError("%s is not JSON" % name)
 
@@ -134,7 +139,7 @@ class Lab(unittest.TestCase):
                 done = lab(*arguments)
                 self.assertEqual(done.returncode, 2)
                 self.assertIn(words, done.stderr)
-                self.assertEqual(done.stderr.count("\n"), 1)
+                self.assertEqual(errors(done).count("\n"), 1)
 
     def test_rows_are_complete_and_checked(self):
         mount = here(MOUNT)
@@ -556,7 +561,7 @@ class Lab(unittest.TestCase):
             name = write(os.path.join(folder, "results.json"), "old")
             done = lab("refcount", "--threads", "1", *QUICK, "--json", name, preexec_fn=no_room)
             self.assertEqual(done.returncode, 2)
-            self.assertRegex(done.stderr, r"^hf-lab: can't write .*\.tmp: .+\n$")
+            self.assertRegex(errors(done), r"^hf-lab: can't write .*\.tmp: .+\n$")
             self.assertEqual(os.listdir(folder), ["results.json"])
             self.assertEqual(read(name), "old")
 
@@ -818,7 +823,7 @@ class Rows(unittest.TestCase):
 
     def test_a_run_without_operations_is_repeated_then_marked(self):
         done, results, rows = self.rows()
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual((done.returncode, errors(done)), (0, ""))
         self.assertEqual({name for name in rows if rows[name]["starved"]},
                          {"starved in a round", "starved"})
         for name, ns in (("good", 10), ("starved once", 20), ("starved in a round", 30),
@@ -898,7 +903,7 @@ class Rows(unittest.TestCase):
     def test_only_a_wrong_count_is_a_failure(self):
         done, results, rows = self.rows("wrong")
         self.assertEqual(done.returncode, 1)
-        self.assertEqual(done.stderr, "hf-lab: the count was wrong in these rows:\n"
+        self.assertEqual(errors(done), "hf-lab: the count was wrong in these rows:\n"
                          "  made up, wrong, case, 1 thread\n")
         self.assertEqual({name for name in rows if not rows[name]["checked"]}, {"wrong"})
         self.assertIn("Failed its check: made up, wrong, case, 1 thread", results["limits"])
