@@ -16,6 +16,7 @@ while it runs; each must fail in the way that mutants.py names. The patches of s
 last line is "N passed, N failed". Exits with 1 if anything failed, with 77 if a program or a package is missing.
 """
 import filecmp
+import functools
 import glob
 import gzip
 import hashlib
@@ -275,7 +276,7 @@ def closure(paths):
 def digest(guest):
     """A hash of what most of the guest's objects depend on: if it changes, the kernel is built from scratch, for Kbuild ignores
     Holdfast's headers. The other files of Holdfast are in RECOMPILED, or included by one of these."""
-    total = hashlib.sha256(" ".join([guest.kernel, *guest.config]).encode())
+    total = hashlib.sha256(" ".join([guest.kernel, *guest.config, compiler_command()]).encode())
     headers = glob.glob(os.path.join(HERE, "overlay", "**", "*.h"), recursive=True) if guest.overlay else []
     for file in [os.path.join(HERE, "kernel.config"), *sorted(headers), *sorted(closure(headers))]:
         total.update(os.path.relpath(file, ROOT).encode() + runner.mutation.read(file).encode())
@@ -284,14 +285,19 @@ def digest(guest):
 
 # ---- Kernels -------------------------------------------------------------------------------------
 
-def make(guest, tree, out, *targets):
-    """Runs Kbuild. Raises if it fails or warns."""
+@functools.cache
+def compiler_command():
+    """The same for all images of a run, though another program may begin a cache meanwhile: Kbuild compiles everything again
+    for another command."""
     # Filling an empty cache costs a third of the compiler's time again.
     os.environ.setdefault("CCACHE_DIR", os.path.expanduser("~/.cache/ccache"))
-    is_cached = shutil.which("ccache") and os.path.isdir(os.environ["CCACHE_DIR"])
-    compiler = "ccache gcc" if is_cached else "gcc"
-    runner.kbuild(os.path.join(out, "build.log"), "-C", tree, "O=" + out, "ARCH=x86_64", "CC=" + compiler, *(QUICK if guest.quick else ()),
-                  *targets)
+    return "ccache gcc" if shutil.which("ccache") and os.path.isdir(os.environ["CCACHE_DIR"]) else "gcc"
+
+
+def make(guest, tree, out, *targets):
+    """Runs Kbuild. Raises if it fails or warns."""
+    runner.kbuild(os.path.join(out, "build.log"), "-C", tree, "O=" + out, "ARCH=x86_64", "CC=" + compiler_command(),
+                  *(QUICK if guest.quick else ()), *targets)
 
 
 def configure(guest, tree, out):
