@@ -177,7 +177,7 @@ const char *const scripts[] = {
 	"lock gone unlock!unlocked open lock closed unlock",
 
 	/* Held too long; the time of a recursive lock counts from the first acquisition. */
-	"limit=1000000 lock sleep unlock!held-long free",
+	"limit=1000000 lock sleep unlock!held-long limit=0 free",
 	"limit=1000000 lock sleep lock!recursion unlock unlock!held-long",
 	/* Held as long, but the limit is larger, or there is none. */
 	"limit=1000000000000 lock sleep unlock limit=9223372036854775807 lock sleep unlock "
