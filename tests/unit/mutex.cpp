@@ -386,6 +386,66 @@ TYPED_TEST(MutexFork, ChildUnlocks)
 volatile pid_t handlers_child;
 
 /*
+ * Three threads wait for so long, and one of them forks in a signal handler meanwhile. Returns false if a wait may
+ * have ended before the fork, on a busy machine: then the child proves nothing.
+ */
+bool fork_in_wait(bool at_cond, size_t which, uint64_t ns)
+{
+	hf_mutex_t mutex = HF_MUTEX_INIT;
+	hf_cond_t cond = HF_COND_INIT;
+	const void *at = at_cond ? static_cast<void *>(&cond) : static_cast<void *>(&mutex);
+	const uint64_t first_end = now_ns() + ns;
+	std::atomic<int> ended(0);
+	std::vector<pthread_t> ids;
+	unit::thread_group threads;
+	bool in_time;
+
+	handlers_child = -1;
+	hf_mutex_lock(&mutex);
+	for (unsigned int i = 0; i < 3; i++) {
+		ids.push_back(threads.add([&mutex, &cond, &ended, at_cond, ns] {
+			pid_t parent = getpid();
+			bool waited = true, there = false;
+
+			if (at_cond) {
+				hf_mutex_lock(&mutex);
+				waited = hf_cond_wait_timeout(&cond, &mutex, ns);
+				there = hf_mutex_is_locked(&mutex);
+			} else {
+				waited = hf_mutex_lock_timeout(&mutex, ns);
+			}
+			if (getpid() != parent)
+				_exit(waited || there != at_cond || !unit::table_is_empty());
+			ended++;
+			if (at_cond || waited)
+				hf_mutex_unlock(&mutex);
+		}));
+		if (at_cond)
+			hf_mutex_unlock(&mutex);
+		unit::wait_until([&] { return unit::waiters(at) == i + 1 || ended > 0; });
+		if (at_cond)
+			hf_mutex_lock(&mutex);
+	}
+	if (at_cond)
+		hf_mutex_unlock(&mutex);
+	pthread_kill(ids[which], SIGUSR1);
+	unit::wait_until([&] { return handlers_child != -1 || ended == 3; });
+	in_time = handlers_child != -1 && now_ns() < first_end;
+	if (in_time) {
+		EXPECT_EQ(unit::status_of(handlers_child), 0);
+	}
+	threads.join();
+	if (!in_time && handlers_child != -1) {
+		kill(handlers_child, SIGKILL);
+		(void)unit::status_of(handlers_child);
+	}
+	if (!at_cond)
+		hf_mutex_unlock(&mutex);
+	EXPECT_TRUE(unit::table_is_empty());
+	return in_time;
+}
+
+/*
  * A signal handler forks while its thread is in a timed wait, ahead of or behind other waiters. In
  * the child the thread continues the wait as the only thread, and the parking table has no entry
  * for it.
@@ -395,56 +455,16 @@ TEST(MutexForkInHandler, TimedWaitEnds)
 #if HF_TSAN
 	GTEST_SKIP() << "the kernel wipes the child's table, and ThreadSanitizer does not see that";
 #endif
-	hf_mutex_t mutex = HF_MUTEX_INIT;
-	hf_cond_t cond = HF_COND_INIT;
-
 	std::signal(SIGUSR1, [](int) {
 		handlers_child = fork();
 		if (handlers_child == 0)
 			alarm(60);
 	});
 	for (unsigned int round = 0; round < 4; round++) {
-		bool at_cond = round % 2;
-		const void *at = at_cond ? static_cast<void *>(&cond) : static_cast<void *>(&mutex);
-		std::vector<pthread_t> ids;
-		unit::thread_group threads;
+		uint64_t ns = 200 * MS;
 
-		handlers_child = -1;
-		hf_mutex_lock(&mutex);
-		for (unsigned int i = 0; i < 3; i++) {
-			ids.push_back(threads.add([&mutex, &cond, at_cond] {
-				pid_t parent = getpid();
-				bool waited = true, there = false;
-
-				if (at_cond) {
-					hf_mutex_lock(&mutex);
-					waited = hf_cond_wait_timeout(&cond, &mutex, 200 * MS);
-					there = hf_mutex_is_locked(&mutex);
-				} else {
-					waited = hf_mutex_lock_timeout(&mutex, 200 * MS);
-				}
-				if (getpid() != parent)
-					_exit(waited || there != at_cond ||
-					      !unit::table_is_empty());
-				if (at_cond || waited)
-					hf_mutex_unlock(&mutex);
-			}));
-			if (at_cond)
-				hf_mutex_unlock(&mutex);
-			unit::wait_until([&] { return unit::waiters(at) == i + 1; });
-			if (at_cond)
-				hf_mutex_lock(&mutex);
-		}
-		if (at_cond)
-			hf_mutex_unlock(&mutex);
-		pthread_kill(ids[round / 2 * 2], SIGUSR1);
-		unit::wait_until([] { return handlers_child != -1; });
-
-		EXPECT_EQ(unit::status_of(handlers_child), 0);
-		threads.join();
-		if (!at_cond)
-			hf_mutex_unlock(&mutex);
-		EXPECT_TRUE(unit::table_is_empty());
+		while (!fork_in_wait(round % 2, round / 2 * 2, ns))
+			ns *= 2;
 	}
 	std::signal(SIGUSR1, SIG_DFL);
 }

@@ -95,14 +95,19 @@ TEST(Park, SignalsDoNotEndIt)
 			std::this_thread::sleep_for(std::chrono::milliseconds(1));
 		}
 	});
-	uint64_t start = now_ns();
+	uint64_t before;
 
-	EXPECT_EQ(hf_env_park(&word, 0, hf_env_deadline(50 * MS), HF_ENV_PRIVATE), HF_ENV_TIMEOUT);
-	EXPECT_GE(now_ns() - start, 50 * MS);
+	do { /* until the sender has run meanwhile */
+		uint64_t start = now_ns();
+
+		before = fired;
+		EXPECT_EQ(hf_env_park(&word, 0, hf_env_deadline(50 * MS), HF_ENV_PRIVATE),
+			  HF_ENV_TIMEOUT);
+		EXPECT_GE(now_ns() - start, 50 * MS);
+	} while (fired == before);
 	done = true;
 	sender.join();
 	sigaction(SIGUSR2, &old, nullptr);
-	EXPECT_GT(fired, 0u);
 }
 
 } // namespace
