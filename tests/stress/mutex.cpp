@@ -60,6 +60,8 @@ public:
 			}
 		});
 	}
+	/* Has a thread been interrupted, if that is wanted? */
+	bool have_come() const { return !sender_.joinable() || interrupted > 0; }
 	~signals()
 	{
 		stop_ = true;
@@ -130,7 +132,7 @@ void pass_around(enum hf_env_scope scope, const char *what, bool with_signals, i
 	std::vector<place> places(static_cast<size_t>(threads));
 	enum { UNPARKS, PARKS, NOT_ASLEEP, WOKEN, COUNTS };
 	stress::totals<COUNTS> sum;
-	std::atomic<bool> stop(false);
+	std::atomic<bool> stop(false), woken(false);
 	signals signals(with_signals);
 
 	stress::run_threads(threads, [&](int me) {
@@ -152,12 +154,14 @@ void pass_around(enum hf_env_scope scope, const char *what, bool with_signals, i
 						 HF_ENV_CHANGED;
 			}
 			turn++;
-			if (me == 0 && end.passed())
+			if (me == 0 && end.passed() && woken && signals.have_come())
 				stop = true;
 			last = stop;
 			delay(&random);
 			hf_atomic32_store_release(next, hf_atomic32_load_relaxed(next) + 1);
 			n[WOKEN] += hf_env_unpark(next, 1, scope);
+			if (n[WOKEN] && !woken)
+				woken = true;
 		}
 		signals.no_more();
 		n[UNPARKS] = turn;
@@ -201,7 +205,7 @@ void rounds(const char *what, bool with_signals, int threads, int milliseconds)
 		signals.to_me();
 		for (;;) {
 			if (me == 0) {
-				stop = end.passed();
+				stop = done > 0 && end.passed() && signals.have_come();
 				now.reset(new place);
 				now->left = threads;
 				done++;

@@ -68,7 +68,7 @@ int main(int argc, char **argv)
 	stress::random random(1);
 	uint32_t round = 0;
 
-	while (!end.passed()) {
+	do {
 		for (int i = 0; i < 64; i++) {
 			hf_mutex_lock(&mutex);
 			started.value = ++round;
@@ -80,7 +80,7 @@ int main(int argc, char **argv)
 			hf_mutex_unlock(&mutex);
 			(void)done.wait(round);
 		}
-	}
+	} while (!end.passed());
 	started.value = UINT32_MAX;
 	other.join();
 	stress::did("mutex", "litmus", round);

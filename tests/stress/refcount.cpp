@@ -151,7 +151,7 @@ void saturated()
 
 	hf_report_reset();
 	hf_report_set_mode(HF_REPORT_MODE_COUNT);
-	auto n = stress::run_for<COUNTS>(THREADS, MILLISECONDS / 2, [&](int, auto &random, auto &n) {
+	auto once = [&](auto &random, auto &n) {
 		switch (random.below(8)) {
 		case 0:
 		case 1:
@@ -177,7 +177,13 @@ void saturated()
 			break;
 		}
 		n[OPERATIONS]++;
-	});
+	};
+	auto n =
+		stress::run_for<COUNTS>(THREADS, MILLISECONDS / 2, [&](int, auto &random, auto &n) {
+			for (int i = 0; i < 100;
+			     i++) /* enough to overflow, however soon the time is over */
+				once(random, n);
+		});
 
 	stress::check(hf_refcount_read(&refs) == HF_REFCOUNT_SATURATED, WHO,
 		      "saturated: the count is %d", hf_refcount_read(&refs));

@@ -218,7 +218,7 @@ void last(const char *who, int threads, int milliseconds)
 
 		for (uint64_t round = 1;; round++) {
 			if (me == 0) {
-				stop = end.passed();
+				stop = round > 1 && end.passed();
 				for (auto &object : objects) {
 					if (stop)
 						break;
