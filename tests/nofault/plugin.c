@@ -6,13 +6,15 @@
 #if defined(HF_PLUGIN_IS_SLOW) && defined(HF_ARCH_FAULTING_LOAD)
 #include <sched.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include "../../src/nofault/fault.h"
 
 static hf_atomic32_t *handling; /* 1 = in the handler, 2 = may go on */
 
 /*
- * A slow handler: it returns only after another thread has been unloading this object for a while.
+ * A slow handler: it returns only after another thread has been unloading this object for a while. It sleeps, since on a
+ * busy machine each sched_yield() may cost another process's time slice.
  */
 static bool take_time(int signal, const siginfo_t *info, void *context, sigjmp_buf **jump)
 {
@@ -20,8 +22,9 @@ static bool take_time(int signal, const siginfo_t *info, void *context, sigjmp_b
 	(void)info;
 	(void)jump;
 	hf_atomic32_store_relaxed(handling, 1);
-	for (int i = 0; i < 20000 || hf_atomic32_load_relaxed(handling) != 2; i++)
+	while (hf_atomic32_load_relaxed(handling) != 2)
 		sched_yield();
+	(void)usleep(50000);
 	hf_atomic32_store_relaxed(handling, 3);
 	HF_ARCH_CONTEXT_PC((ucontext_t *)context) += HF_ARCH_FAULTING_LOAD_BYTES;
 	return true;
