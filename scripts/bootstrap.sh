@@ -21,7 +21,7 @@ bare=(gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-system-arm)
 rust=(cargo librust-cc-dev librust-libc-dev librust-lock-api-dev librust-pkg-config-dev)
 kernel=("gcc-14|gcc-12" "gcc-14-aarch64-linux-gnu|gcc-12-aarch64-linux-gnu" gcc-aarch64-linux-gnu
 	"libelf1|libelf1t64" "libssl3|libssl3t64" bc xz-utils bison flex libelf-dev e2fsprogs
-	qemu-system-x86 qemu-system-arm)
+	qemu-system-x86 qemu-system-arm libc6-dev-arm64-cross)
 docs=(doxygen python3-sphinx furo python3-myst-parser)
 manual=(graphviz man-db mandoc) # optional: draw the states, check the manual
 simulate=(libboost-context-dev libtomlplusplus-dev) # optional: for `hf-lab simulate`

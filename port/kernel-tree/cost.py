@@ -47,7 +47,8 @@ def folders(kernel):
         shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(out)
     subprocess.run(["cp", "-al", os.path.join(BUILD, kernel, "stock"), tree], check=True)
-    config = shutil.copy(os.path.join(HERE, "kernel.config"), os.path.join(out, "all.config"))
+    config = os.path.join(out, "all.config")
+    run.runner.mutation.write(config, "".join(map(run.runner.mutation.read, run.configs(guest))))
     make(tree, out, "clang", "KCONFIG_ALLCONFIG=" + config, "allnoconfig")
     make(tree, out, "clang", "prepare")
     for name in TREES:

@@ -45,6 +45,13 @@ SECONDS_EACH = 2  # for each storm and each torture; half of it in `make test-al
 # The kernel's files that the overlay replaces, and the parts of Holdfast that are copied: (source, place in the tree).
 REPLACED = ("include/linux/refcount.h", "include/linux/lockref.h", "lib/refcount.c", "lib/lockref.c",
             "kernel/locking/qspinlock.c", "arch/x86/include/asm/uaccess_64.h")
+# A line for each of these: the folder; no calls of libgcc in place of atomic instructions; and without the members of the
+# archive that lib/holdfast/user_memory_arm64.c replaces, since a kernel with modules links all members.
+ADDED = {
+    "lib/Makefile": "obj-y += holdfast/",
+    "arch/arm64/Makefile": "KBUILD_CFLAGS += $(call cc-option,-mno-outline-atomics)",
+    "arch/arm64/lib/Makefile": "lib-y := $(filter-out clear_user.o copy_from_user.o copy_to_user.o, $(lib-y))",
+}
 PARTS = (("include/holdfast", "include/holdfast"), ("src", "lib/holdfast/src"),
          ("port/kernel/seam.c", "lib/holdfast/port/kernel/seam.c"))
 # The kernel's header that the overlay's header of the same name includes, under its second name here.
@@ -55,13 +62,13 @@ RENAMED = ("arch/x86/include/asm/uaccess_64.h", "arch/x86/include/asm/uaccess_64
 RECOMPILED = ("lib/refcount.c", "lib/holdfast/src/report/report.c", *mutants.COMPILED)
 
 # Drivers whose sources are not unpacked, since they are not compiled. Their Makefiles and Kconfig files are needed.
-NO_SOURCES = ("accessibility ata auxdisplay bluetooth bus clk comedi counter cpufreq crypto cxl devfreq dma edac "
-              "extcon firewire fpga fsi gnss gpio gpu greybus hid hsi hv hwmon hwtracing i2c i3c iio infiniband input "
-              "interconnect leds mailbox md media memory memstick message mfd mmc mtd mux nfc ntb nvdimm nvme of opp "
-              "parport pcmcia perf phy pinctrl platform power powercap pwm rapidio ras regulator remoteproc reset "
-              "rpmsg s390 scsi siox slimbus soc soundwire spi spmi ssb staging target tc tee thunderbolt ufs usb vfio "
-              "vhost video virt w1 watchdog xen").split()
-NOT_UNPACKED = ["arch/[a-wyz]*", "Documentation/[a-zA-JL-Z]*", "tools/testing/*", "tools/perf/*", "tools/power/*",
+NO_SOURCES = ("accessibility ata auxdisplay bluetooth comedi counter cpufreq crypto cxl devfreq dma edac extcon "
+              "firewire fpga fsi gnss gpio gpu greybus hid hsi hv hwmon hwtracing i2c i3c iio infiniband input interconnect "
+              "leds mailbox md media memory memstick message mfd mmc mtd mux nfc ntb nvdimm nvme opp parport pcmcia perf phy "
+              "pinctrl platform powercap pwm rapidio ras regulator remoteproc reset rpmsg s390 scsi siox slimbus soc "
+              "soundwire spi spmi ssb staging target tc tee thunderbolt ufs usb vfio vhost video virt w1 watchdog xen").split()
+NOT_UNPACKED = ["arch/[b-wyz]*", "arch/alpha", "arch/arc", "arch/arm", "arch/arm64/boot/dts/*", "drivers/clk/*/*.[ch]",
+                "Documentation/[a-zA-JL-Z]*", "tools/testing/*", "tools/perf/*", "tools/power/*",
                 "samples/*.[ch]", "sound/*.[ch]", "drivers/net/[!l]*/*.[ch]", "drivers/misc/[!l]*/*.[ch]"]
 # Files of other processors that the tree's Makefiles and Kconfig files include; they may be empty.
 EMPTY = ["arch/%s/crypto/Kconfig" % processor for processor in
@@ -149,18 +156,36 @@ def variant(name):
              % (name, os.path.join(ROOT, "lab", "variants", "in_place.h")))]
 
 
-class Guest:
-    """kernel: its version; overlay: whether it is built with Holdfast; config: options in addition to kernel.config;
-    changes: (file in the tree, text, its replacement); steps: of init; choices: the implementations of user memory that are
-    booted, too; quick: files that have no line of Holdfast are compiled with QUICK."""
+class Processor:
+    """name: Kbuild's; package: Debian's, of busybox; prefix: of the compiler; image: what is booted; emulator; console;
+    programs: that are only for this one."""
 
-    def __init__(self, kernel="6.1", overlay=True, config=(), changes=(), steps=STEPS, choices=(), quick=False):
+    def __init__(self, name, package, prefix, image, emulator, console, programs=()):
+        self.name, self.package, self.prefix, self.image = name, package, prefix, image
+        self.emulator, self.console, self.programs = emulator, console, programs
+
+
+X86_64 = Processor("x86_64", "amd64", "", "arch/x86/boot/bzImage", ["qemu-system-x86_64", "-cpu", "max"], "ttyS0",
+                   ("openclose",))
+ARM64 = Processor("arm64", "arm64", "aarch64-linux-gnu-", "arch/arm64/boot/Image",
+                  ["qemu-system-aarch64", "-machine", "virt,gic-version=3", "-cpu", "max"], "ttyAMA0")
+
+
+class Guest:
+    """kernel: its version; overlay: whether it is built with Holdfast; config: options in addition to kernel.config and
+    PROCESSOR.config; changes: (file in the tree, text, its replacement); steps: of init; choices: the implementations of user
+    memory that are booted, too; quick: files that have no line of Holdfast are compiled with QUICK."""
+
+    def __init__(self, kernel="6.1", overlay=True, config=(), changes=(), steps=STEPS, choices=(), quick=False,
+                 processor=X86_64):
         self.kernel, self.overlay, self.config = kernel, overlay, config
         self.changes, self.steps, self.choices, self.quick = changes, steps, choices, quick
+        self.processor = processor
 
     def folder(self):
         """The build folder. Guests that differ only in their change share it."""
         return os.path.join(BUILD, "-".join(["build", self.kernel, "holdfast" if self.overlay else "stock",
+                                             *([self.processor.name] if self.processor is not X86_64 else []),
                                              *(["debug"] if self.config else []), *(["quick"] if self.quick else [])]))
 
 
@@ -184,6 +209,7 @@ MORE = {
     "locked": Guest(changes=variant("locked")),
     # modules/queue.c takes a lock in interrupts and, with interrupts enabled, in tasks, to which lockdep objects.
     "lockdep": Guest(config=LOCKDEP, steps=[step for step in STEPS if step != "queue"], quick=True),
+    "arm64": Guest(processor=ARM64),
     "6.12": Guest(kernel="6.12", config=("KUNIT=m", "KUNIT_DEFAULT_ENABLED"), quick=True),
 }
 # The rows of the table of instructions.
@@ -193,13 +219,14 @@ COUNTED = ("stock", "optimized", "unbounded", "locked")
 def fetch(kernel):
     """Downloads and unpacks the sources and busybox, if that has not been done. Returns their folder."""
     folder = os.path.join(BUILD, kernel)
-    if os.path.exists(os.path.join(folder, "ready")):
+    ready, wanted = os.path.join(folder, "ready"), " ".join(NOT_UNPACKED + NO_SOURCES)
+    if os.path.exists(ready) and runner.mutation.read(ready) == wanted:
         return folder
     say("fetching the sources of Debian's Linux %s (140 MB) ..." % kernel)
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
-    apt(BUILD, "apt-get", "-q", "update", release=KERNELS[kernel], cpus=("amd64",))
-    unpack(BUILD, folder, ["linux-source-" + kernel, "busybox-static:amd64"], KERNELS[kernel], cpus=("amd64",))
+    apt(BUILD, "apt-get", "-q", "update", release=KERNELS[kernel])
+    unpack(BUILD, folder, ["linux-source-" + kernel, "busybox-static:amd64", "busybox-static:arm64"], KERNELS[kernel])
     archive = glob.glob(os.path.join(folder, "amd64", "usr", "src", "linux-source-*.tar.xz"))[0]
     top = "linux-source-" + kernel
     excluded = ["%s/%s" % (top, path) for path in
@@ -210,9 +237,9 @@ def fetch(kernel):
     for name in EMPTY:
         path = os.path.join(folder, "stock", name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        open(path, "w", encoding="utf-8").close()
+        open(path, "a", encoding="utf-8").close()
     os.remove(archive)
-    open(os.path.join(folder, "ready"), "w", encoding="utf-8").close()
+    runner.mutation.write(ready, wanted)
     return folder
 
 
@@ -238,7 +265,7 @@ def replace(source, target):
 
 def put_into(tree):
     """Copies Holdfast into a kernel tree."""
-    for path in REPLACED:
+    for path in (*REPLACED, *ADDED):
         if not os.path.exists(os.path.join(tree, path)):
             raise FileNotFoundError("%s has no %s: is it a kernel tree?" % (tree, path))
     for source, target in PARTS:
@@ -252,13 +279,12 @@ def put_into(tree):
         for name in names:
             path = os.path.join(folder, name)
             replace(path, os.path.join(tree, os.path.relpath(path, overlay)))
-    makefile = os.path.join(tree, "lib", "Makefile")
-    with open(makefile, encoding="utf-8") as file:
-        text = file.read()
-    if "obj-y += holdfast/" not in text:
-        os.remove(makefile)
-        with open(makefile, "w", encoding="utf-8") as file:
-            file.write(text + "\nobj-y += holdfast/\n")
+    for path, line in ADDED.items():
+        makefile = os.path.join(tree, path)
+        text = runner.mutation.read(makefile)
+        if line not in text:
+            os.remove(makefile)  # it may be a hard link
+            runner.mutation.write(makefile, "%s\n%s\n" % (text, line))
 
 
 def closure(paths):
@@ -276,9 +302,9 @@ def closure(paths):
 def digest(guest):
     """A hash of what most of the guest's objects depend on: if it changes, the kernel is built from scratch, for Kbuild ignores
     Holdfast's headers. The other files of Holdfast are in RECOMPILED, or included by one of these."""
-    total = hashlib.sha256(" ".join([guest.kernel, *guest.config, compiler_command()]).encode())
+    total = hashlib.sha256(" ".join([guest.kernel, *guest.config, compiler_command(guest.processor)]).encode())
     headers = glob.glob(os.path.join(HERE, "overlay", "**", "*.h"), recursive=True) if guest.overlay else []
-    for file in [os.path.join(HERE, "kernel.config"), *sorted(headers), *sorted(closure(headers))]:
+    for file in [*configs(guest), *sorted(headers), *sorted(closure(headers))]:
         total.update(os.path.relpath(file, ROOT).encode() + runner.mutation.read(file).encode())
     return total.hexdigest()
 
@@ -286,26 +312,32 @@ def digest(guest):
 # ---- Kernels -------------------------------------------------------------------------------------
 
 @functools.cache
-def compiler_command():
+def compiler_command(processor):
     """The same for all images of a run, though another program may begin a cache meanwhile: Kbuild compiles everything again
     for another command."""
     # Filling an empty cache costs a third of the compiler's time again.
     os.environ.setdefault("CCACHE_DIR", os.path.expanduser("~/.cache/ccache"))
-    return "ccache gcc" if shutil.which("ccache") and os.path.isdir(os.environ["CCACHE_DIR"]) else "gcc"
+    has_cache = shutil.which("ccache") and os.path.isdir(os.environ["CCACHE_DIR"])
+    return "%s%sgcc" % ("ccache " if has_cache else "", processor.prefix)
 
 
 def make(guest, tree, out, *targets):
     """Runs Kbuild. Raises if it fails or warns."""
-    runner.kbuild(os.path.join(out, "build.log"), "-C", tree, "O=" + out, "ARCH=x86_64", "CC=" + compiler_command(),
+    runner.kbuild(os.path.join(out, "build.log"), "-C", tree, "O=" + out, "ARCH=" + guest.processor.name,
+                  "CROSS_COMPILE=" + guest.processor.prefix, "CC=" + compiler_command(guest.processor),
                   *(QUICK if guest.quick else ()), *targets)
+
+
+def configs(guest):
+    return [os.path.join(HERE, name + ".config") for name in ("kernel", guest.processor.name)]
 
 
 def configure(guest, tree, out):
     """Configures the guest's kernel, in an empty folder."""
     shutil.rmtree(out, ignore_errors=True)
     os.makedirs(out)
-    with open(os.path.join(HERE, "kernel.config"), encoding="utf-8") as file:
-        wanted = file.read() + "".join("CONFIG_%s\n" % (name if "=" in name else name + "=y") for name in guest.config)
+    wanted = "".join(map(runner.mutation.read, configs(guest)))
+    wanted += "".join("CONFIG_%s\n" % (name if "=" in name else name + "=y") for name in guest.config)
     wanted = wanted.replace(*OTHER_OPTIONS.get(guest.kernel, ("", "")))
     config = os.path.join(out, "all.config")
     with open(config, "w", encoding="utf-8") as file:
@@ -332,7 +364,7 @@ def build(guest, more=()):
     if is_new:
         say("building Linux %s, %s ..." % (guest.kernel, os.path.basename(out)))
         configure(guest, tree, out)
-        make(guest, tree, out, "bzImage", "modules")
+        make(guest, tree, out, os.path.basename(guest.processor.image), "modules")
         with open(stamp, "w", encoding="utf-8") as file:
             file.write(wanted)
         say("built in %d s" % (time.monotonic() - start))
@@ -342,8 +374,8 @@ def build(guest, more=()):
     if changes or not is_new:
         for path in RECOMPILED if guest.overlay else ():
             os.utime(os.path.join(tree, path))
-        make(guest, tree, out, "bzImage")
-    return os.path.join(out, "arch", "x86", "boot", "bzImage")
+        make(guest, tree, out, os.path.basename(guest.processor.image))
+    return os.path.join(out, guest.processor.image)
 
 
 def edit(path, change):
@@ -385,10 +417,10 @@ def modules(guest):
 
 # ---- Guests --------------------------------------------------------------------------------------
 
-def program(folder, name):
+def program(folder, name, processor):
     """Compiles one of the guest's programs. Returns its path."""
     path = os.path.join(folder, name)
-    subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-o", path,
+    subprocess.run([processor.prefix + "gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-o", path,
                     os.path.join(HERE, name + ".c")], check=True)
     return path
 
@@ -402,22 +434,22 @@ def archive(label, guest):
     subprocess.run(["mke2fs", "-q", "-F", "-t", "ext2", "-b", "4096", ext2], check=True)
     with open(ext2, "rb") as file:
         empty = gzip.compress(file.read(), 1)
-    programs = {name: program(folder, name) for name in ("storm", "holes", "openclose")}
-    initramfs(path, os.path.join(BUILD, guest.kernel, "amd64"),
+    programs = {name: program(folder, name, guest.processor) for name in ("storm", "holes", *guest.processor.programs)}
+    initramfs(path, os.path.join(BUILD, guest.kernel, guest.processor.package),
               {"init": os.path.join(HERE, "init"), "ext2.gz": empty, **programs, **modules(guest)})
     return path
 
 
-def boot(label, image, files, machine, steps, append="", limit=LIMIT, stop=None):
+def boot(label, image, files, machine, steps, append="", limit=LIMIT, stop=None, processor=X86_64):
     """Boots a guest. Returns (the console's lines, faults)."""
     log = "console%s.log" % re.sub(r"[^a-z0-9]+", "-", "-" + append).rstrip("-")
-    command = ["qemu-system-x86_64", "-cpu", "max", *machine, "-m", "512", "-display", "none", "-serial", "stdio",
+    command = [*processor.emulator, *machine, "-m", "512", "-display", "none", "-serial", "stdio",
                "-monitor", "none", "-nodefaults", "-no-reboot", "-kernel", image, "-initrd", files,
                # x86-64 panics if the timer ticks too late, as it may in an emulator on a busy host.
                # It also complains of CPUs that did not run for long, as on such a host: let it wait as long as it can.
-               "-append", "console=ttyS0 panic=-1 oops=panic printk.time=0 no_timer_check watchdog_thresh=60 "
+               "-append", "console=%s panic=-1 oops=panic printk.time=0 no_timer_check watchdog_thresh=60 "
                "rcupdate.rcu_cpu_stall_timeout=300 SECONDS_EACH=%d STEPS=%s %s"
-               % (SECONDS_EACH, ",".join(steps), append)]
+               % (processor.console, SECONDS_EACH, ",".join(steps), append)]
     return runner.emulate(command, os.path.join(BUILD, "guests", label, log), limit, stop)
 
 
@@ -452,8 +484,8 @@ def judge(lines, faults, guest, steps):
         elif case and re.match("(kernel BUG at mm/usercopy.c|Kernel BUG at usercopy_abort)", line):
             is_bug = True
             continue
-        elif is_bug and line.startswith("Oops: invalid opcode: "):
-            pass  # 6.12 has this word for every BUG()
+        elif is_bug and line.startswith(("Oops: invalid opcode: ", "Internal error: Oops - BUG: ")):
+            pass  # 6.12 and arm64 have this word for every BUG()
         elif COMPLAINT.search(line) and not (case and line.startswith("WARNING: ")):
             verdict.faults.append("unexpected: " + line)
         is_bug = False
@@ -482,6 +514,8 @@ SMP = ["-accel", "tcg,thread=multi", "-smp", "4,sockets=4,cores=1,threads=1"]
 
 def run(label, guest):
     """Builds and boots a guest. Returns the verdict."""
+    if missing := [name for name in (guest.processor.prefix + "gcc", guest.processor.emulator[0]) if not shutil.which(name)]:
+        raise Unavailable("not installed: " + " ".join(missing))
     folder = os.path.join(BUILD, "guests", label)
     os.makedirs(folder, exist_ok=True)
     try:
@@ -491,7 +525,7 @@ def run(label, guest):
         verdict = runner.ktap.Verdict()
         verdict.faults = [str(fault)]
         return verdict
-    verdict = judge(*boot(label, image, files, SMP, guest.steps), guest, guest.steps)
+    verdict = judge(*boot(label, image, files, SMP, guest.steps, processor=guest.processor), guest, guest.steps)
     for choice in guest.choices:
         append = "holdfast_user_memory=" + choice
         lines, faults = boot(label, image, files, SMP, CHOICE_STEPS, append)

@@ -31,7 +31,9 @@ SUBJECTS = (
 
 Saturating counts, a lockref and a queued spinlock as headers. Nothing uses them yet. lib/holdfast/port/kernel/seam.c is what they need of a
 kernel: per-CPU nodes for each of the four contexts, and a warning, which debugfs's clear_warn_once re-arms.
-""", ["include/holdfast", "lib/holdfast/src", "lib/holdfast/port", MAKEFILE, "lib/Makefile"]),
+
+The headers use the compiler's atomic builtins, so gcc for arm64 must not make calls of libgcc's functions of them.
+""", ["include/holdfast", "lib/holdfast/src", "lib/holdfast/port", MAKEFILE, "lib/Makefile", "arch/arm64/Makefile"]),
     ("""refcount: use Holdfast's saturating count
 
 The functions keep their names, their orderings and LKDTM's verdicts. A report names the object and the call site. `refs`
@@ -73,8 +75,8 @@ lib/holdfast/user_memory.o has 1357 bytes of code (gcc 12; clang 14 1411). With 
     ("""arm64: copy and clear user memory by Holdfast's functions
 
 __arch_copy_from_user(), __arch_copy_to_user() and __arch_clear_user() return exactly the number of bytes that are not done. They
-take the place of the members of arch/arm64/lib's archive, so no file of arm64 changes. Compiled for arm64, not booted.
-""", ["lib/holdfast/user_memory_arm64.c", MAKEFILE]),
+take the place of three members of arch/arm64/lib's archive, which a kernel with modules links whole.
+""", ["lib/holdfast/user_memory_arm64.c", "arch/arm64/lib/Makefile", MAKEFILE]),
 )
 
 
@@ -93,7 +95,7 @@ def files(folder):
 
 def begin(tree, folder):
     """Makes a repository with the kernel's files that the series changes. Returns its path."""
-    for path in (*run.REPLACED, "lib/Makefile"):
+    for path in (*run.REPLACED, *run.ADDED):
         run.replace(os.path.join(tree, path), os.path.join(folder, path))
     git(folder, "init", "-q")
     git(folder, "add", "-A")

@@ -8,14 +8,17 @@
  *
  *   contexts  in addition: on two CPUs a task waits, interrupted by a softirq that waits, by an
  *             interrupt that waits, by an NMI that waits, each for a lock of its own. The second
- *             CPU needs all four of its contexts' nodes at the same time.
+ *             CPU needs all four of its contexts' nodes at the same time. arm64 has no NMI here:
+ *             three.
  */
 #include <linux/interrupt.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/spinlock.h>
+#ifdef CONFIG_X86
 #include <asm/apic.h>
 #include <asm/nmi.h>
+#endif
 
 #include "holdfast/spinlock.h"
 
@@ -50,11 +53,17 @@ module_param(rounds, uint, 0);
 
 /* ---- contexts ------------------------------------------------------------------------------ */
 
-enum { IN_TASK, IN_SOFTIRQ, IN_HARDIRQ, IN_NMI, LEVELS };
+enum {
+	IN_TASK,
+	IN_SOFTIRQ,
+	IN_HARDIRQ,
+	IN_NMI,
+	CONTEXTS,
+	LEVELS = IS_ENABLED(CONFIG_X86) ? CONTEXTS : IN_NMI, /* that this test can make */
+};
 
 static hf_spinlock_t levels[LEVELS];
 static struct waiter nested[LEVELS][2]; /* on CPU 0 without a node, on CPU 1 with one */
-static bool nmi_is_ours[2];
 
 static void enter_in_softirq(struct tasklet_struct *tasklet);
 
@@ -72,6 +81,9 @@ static void raise(void *tasklet)
 	tasklet_schedule(tasklet);
 }
 
+#ifdef CONFIG_X86
+static bool nmi_is_ours[2];
+
 static int enter_in_nmi(unsigned int command, struct pt_regs *registers)
 {
 	unsigned int cpu = smp_processor_id();
@@ -83,6 +95,36 @@ static int enter_in_nmi(unsigned int command, struct pt_regs *registers)
 	return NMI_HANDLED;
 }
 
+static bool begin_nmis(void)
+{
+	return register_nmi_handler(NMI_LOCAL, enter_in_nmi, 0, "holdfast") == 0;
+}
+
+static void send_nmi(int cpu)
+{
+	WRITE_ONCE(nmi_is_ours[cpu], true);
+	apic->send_IPI(cpu, NMI_VECTOR);
+}
+
+static void end_nmis(void)
+{
+	unregister_nmi_handler(NMI_LOCAL, "holdfast");
+}
+#else
+static bool begin_nmis(void)
+{
+	return true;
+}
+
+static void send_nmi(int cpu)
+{
+}
+
+static void end_nmis(void)
+{
+}
+#endif
+
 /* Lets the waiter come in its context. Returns when the lock's word shows it. */
 static bool arrives_in(int level, int cpu)
 {
@@ -91,12 +133,10 @@ static bool arrives_in(int level, int cpu)
 
 	if (level == IN_TASK || level == IN_HARDIRQ)
 		return arrives(w);
-	if (level == IN_NMI) {
-		WRITE_ONCE(nmi_is_ours[cpu], true);
-		apic->send_IPI(cpu, NMI_VECTOR);
-	} else if (smp_call_function_single(cpu, raise, &softirqs[cpu], 0)) {
+	if (level == IN_NMI)
+		send_nmi(cpu);
+	else if (smp_call_function_single(cpu, raise, &softirqs[cpu], 0))
 		return false;
-	}
 	return WAIT_UNTIL(waiters_of(w->lock) != before || READ_ONCE(entered));
 }
 
@@ -105,7 +145,7 @@ static int context_of_tail(const hf_spinlock_t *lock)
 {
 	u32 tail = word_of(lock) >> HF_DETAIL_QUEUED_TAIL_SHIFT;
 
-	return tail ? (int)((tail - 1) / HF_NODES % LEVELS) : -1;
+	return tail ? (int)((tail - 1) / HF_NODES % CONTEXTS) : -1;
 }
 
 static const char *contexts_once(void)
@@ -154,13 +194,12 @@ static void contexts(void)
 	const char *fault = NULL;
 	unsigned int round;
 
-	if (set_cpus_allowed_ptr(current, cpumask_of(MINE)) ||
-	    register_nmi_handler(NMI_LOCAL, enter_in_nmi, 0, "holdfast"))
+	if (set_cpus_allowed_ptr(current, cpumask_of(MINE)) || !begin_nmis())
 		fault = "no handler";
 	for (round = 0; round < ROUNDS && !fault; round++)
 		fault = contexts_once();
-	(void)judge("queue.contexts", &levels[IN_NMI], fault, round);
-	unregister_nmi_handler(NMI_LOCAL, "holdfast");
+	(void)judge("queue.contexts", &levels[LEVELS - 1], fault, round);
+	end_nmis();
 	(void)set_cpus_allowed_ptr(current, cpu_possible_mask);
 }
 

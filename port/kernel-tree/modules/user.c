@@ -5,6 +5,9 @@
  */
 #include <linux/module.h>
 #include <linux/uaccess.h>
+#ifdef CONFIG_ARM64
+#include <asm/cpufeature.h>
+#endif
 
 #include "nofault.h"
 #define TEST_PREFIX "USER "
@@ -18,6 +21,9 @@ static size_t after(size_t left)
 	calls++;
 #ifdef CONFIG_X86
 	still_open += !!(native_save_fl() & X86_EFLAGS_AC);
+#elif defined(CONFIG_ARM64)
+	if (system_uses_hw_pan()) /* PSTATE.PAN, bit 22 */
+		still_open += !(read_sysreg_s(sys_reg(3, 0, 4, 2, 3)) & BIT(22));
 #endif
 	return left;
 }
