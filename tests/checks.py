@@ -104,10 +104,18 @@ def write(path, text):
 
 def sanitizer_prefix(*command, program):
     """Build an empty program with a sanitizer, by this command. Return the words before such a program with which it
-    runs: none, or "setarch -R" if the sanitizer can't cope with this much address randomisation."""
+    runs: none, or "setarch -R" if the sanitizer can't cope with this much address randomisation.
+
+    With more than 28 bits of it a program may start by chance, so there "setarch -R" comes first."""
     built = subprocess.run([*command, "-x", "c", "-", "-o", program], input="int main(void) { return 0; }", text=True,
                            stderr=subprocess.DEVNULL, check=False).returncode == 0
-    for prefix in ([], ["setarch", "-R"]) if built else ():
+    prefixes = [[], ["setarch", "-R"]]
+    try:
+        if int(read("/proc/sys/vm/mmap_rnd_bits")) > 28:
+            prefixes.reverse()
+    except OSError:
+        pass
+    for prefix in prefixes if built else ():
         if subprocess.run([*prefix, program], stderr=subprocess.DEVNULL, check=False).returncode == 0:
             return prefix
     raise Skip("it does not work here")

@@ -416,7 +416,7 @@ def output(*command):
     # The library's settings in the environment would change what it executes.
     plain = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST")}
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          errors="replace", check=False, timeout=300, env=plain)
+                          errors="replace", check=False, timeout=1800, env=plain)
     if done.returncode:
         raise Failed("%s\n%s%s" % (" ".join(command), done.stdout, done.stderr))
     return done.stdout

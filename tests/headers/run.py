@@ -101,7 +101,7 @@ MOVED = ("guard.h", "refcount_mutex.h", "safe.h")
 
 
 def command(*words, stdin=None):
-    return run(*words, timeout=300, **({} if stdin is None else {"input": stdin}))
+    return run(*words, timeout=1800, **({} if stdin is None else {"input": stdin}))
 
 
 def tool(name):

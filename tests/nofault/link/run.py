@@ -26,7 +26,7 @@ WAYS = {
 
 def call(*command):
     done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          timeout=300, check=False)
+                          timeout=1800, check=False)
     return done.returncode, done.stdout
 
 

@@ -13,7 +13,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
-from checks import Checks, arguments, read  # noqa: E402
+from checks import Checks, Skip, arguments, read, sanitizer_prefix  # noqa: E402
 
 # What a report says, and after which arguments.
 HEAP = "AddressSanitizer: heap-buffer-overflow"
@@ -31,7 +31,7 @@ OPERATIONS = re.compile(r"^(?:HF_INLINE )?HF_MUST_CHECK [\w ]+?(hf_\w*nofault\w*
 
 def call(*command):
     done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          timeout=300, check=False,
+                          timeout=1800, check=False,
                           env=dict(os.environ, ASAN_OPTIONS="detect_leaks=0"))
     return done.returncode, done.stdout
 
@@ -55,13 +55,17 @@ def main():
             if not shutil.which(compiler):
                 checks.skip(name, "it is not installed")
                 continue
+            try:
+                start = [*sanitizer_prefix(compiler, "-fsanitize=" + sanitizer, program=program), program]
+            except Skip:
+                start = [program]
             code, output = build(compiler, "-fsanitize=" + sanitizer)
             if code:
                 checks.check(name + ": builds", False, output)
                 continue
-            code, output = call(program, "nothing")
+            code, output = call(*start, "nothing")
             checks.check(name + ": no report", code == 0, output)
-            operations = [line.split() for line in call(program, "list")[1].splitlines()]
+            operations = [line.split() for line in call(*start, "list")[1].splitlines()]
             checks.check(name + ": the table has the operations of the header",
                          {operation for operation, _, _ in operations} == declared)
             if sanitizer == "address":
@@ -69,10 +73,10 @@ def main():
                            *((HEAP, "writes", name) for name, _, writes in operations if writes == "1")]
             else:
                 for operation, _, _ in operations:
-                    code, output = call(program, "uses", operation)
+                    code, output = call(*start, "uses", operation)
                     checks.check(name + ": uses " + operation, code == 0, output)
             for report, *what in reports:
-                code, output = call(program, *what)
+                code, output = call(*start, *what)
                 checks.check(name + ": " + " ".join(what), code != 0 and report in output, output)
 
     # Without the option, Valgrind's signal handlers see outdated registers.
