@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run_symbol - names addresses by the symbols of the mapped objects, or of their debug files.
+ * run_symbol - names addresses by the symbols of the mapped objects, or of their debug files: by
+ * build id, or the one that the object links to.
  *
  * It may run in a signal handler, and while threads hold any lock: so no malloc, no lock, nothing of
  * the loader. It reads /proc/self/maps and maps the files. Lines of source are for addr2line.
  */
 #include <elf.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -166,7 +168,7 @@ static const void *part(const char *bytes, size_t size, uint64_t offset, uint64_
 }
 
 /* "/usr/lib/debug/.build-id/ab/cdef.debug" */
-static void find_debug_file(struct file *file)
+static void find_by_build_id(struct file *file)
 {
 	const Elf64_Ehdr *header = (const Elf64_Ehdr *)file->bytes;
 	const Elf64_Phdr *segment = part(file->bytes, file->size, header->e_phoff,
@@ -203,6 +205,76 @@ static void find_debug_file(struct file *file)
 	}
 }
 
+/* The file's sections. Returns how many there are, 0 if they do not lie in it. */
+static uint32_t sections_of(const char *bytes, size_t size, const Elf64_Shdr **sections)
+{
+	const Elf64_Ehdr *header = (const Elf64_Ehdr *)bytes;
+
+	*sections = bytes ? part(bytes, size, header->e_shoff,
+				 (uint64_t)header->e_shnum * sizeof(**sections))
+			  : NULL;
+	return *sections ? header->e_shnum : 0;
+}
+
+/* The CRC-32 of a debug link, by halves of a byte. It tells a debug file of another build. */
+static uint32_t checksum(const char *bytes, size_t size)
+{
+	uint32_t table[16], crc = ~0u;
+
+	for (uint32_t i = 0; i < 16; i++) {
+		table[i] = i;
+		for (int bit = 0; bit < 4; bit++)
+			table[i] = table[i] >> 1 ^ (table[i] & 1 ? 0xedb88320 : 0);
+	}
+	for (size_t i = 0; i < size; i++) {
+		crc ^= (unsigned char)bytes[i];
+		crc = crc >> 4 ^ table[crc & 15];
+		crc = crc >> 4 ^ table[crc & 15];
+	}
+	return ~crc;
+}
+
+/*
+ * What `objcopy --add-gnu-debuglink` names in a section: "NAME", padding to four bytes, the
+ * checksum. The file is beside the object, in .debug there, or below /usr/lib/debug.
+ */
+static void find_by_link(struct file *file)
+{
+	const char *folders[] = { "", "", "/usr/lib/debug" }, *below[] = { "", ".debug/", "" };
+	static char path[PATH_MAX]; /* of the thread that has the symbols */
+	int folder = (int)(strrchr(file->path, '/') + 1 - file->path);
+	const Elf64_Shdr *section;
+	uint32_t count = sections_of(file->bytes, file->size, &section), crc;
+	const char *link = NULL, *end = NULL;
+	uint32_t names = ((const Elf64_Ehdr *)file->bytes)->e_shstrndx;
+
+	for (uint32_t i = 0; i < count && names < count; i++) {
+		const char *name = part(file->bytes, file->size,
+					section[names].sh_offset + section[i].sh_name, 15);
+
+		if (section[i].sh_type == SHT_SYMTAB)
+			return;
+		if (name && strncmp(name, ".gnu_debuglink", 15) == 0) {
+			link = part(file->bytes, file->size, section[i].sh_offset,
+				    section[i].sh_size);
+			end = link ? link + section[i].sh_size : NULL;
+		}
+	}
+	if (!link || end - link < 8 ||
+	    strnlen(link, (size_t)(end - link)) > (size_t)(end - link) - 5)
+		return;
+	memcpy(&crc, end - 4, 4);
+	for (int i = 0; i < 3 && !file->debug; i++) {
+		(void)snprintf(path, sizeof(path), "%s%.*s%s%s", folders[i], folder, file->path,
+			       below[i], link);
+		file->debug = map_file(path, &file->debug_size);
+		if (file->debug && checksum(file->debug, file->debug_size) != crc) {
+			unmap(file->debug, file->debug_size);
+			file->debug = NULL;
+		}
+	}
+}
+
 static struct file *open_file(const char *path)
 {
 	struct file *file = files;
@@ -220,7 +292,9 @@ static struct file *open_file(const char *path)
 	*file = (struct file){ .path = path };
 	file->bytes = map_file(path, &file->size);
 	if (file->bytes)
-		find_debug_file(file);
+		find_by_build_id(file);
+	if (file->bytes && !file->debug)
+		find_by_link(file);
 	return file;
 }
 
@@ -253,18 +327,15 @@ static bool to_virtual(const struct file *file, const struct object *object, con
 static const char *search(const char *bytes, size_t size, uint32_t type, uint64_t address,
 			  uint64_t *behind)
 {
-	const Elf64_Ehdr *header = (const Elf64_Ehdr *)bytes;
-	const Elf64_Shdr *section = bytes ? part(bytes, size, header->e_shoff,
-						 (uint64_t)header->e_shnum * sizeof(*section))
-					  : NULL;
+	const Elf64_Shdr *section;
+	uint32_t count = sections_of(bytes, size, &section);
 	const char *name = NULL;
 
-	for (int i = 0; section && i < header->e_shnum; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		const Elf64_Sym *symbol =
 			part(bytes, size, section[i].sh_offset, section[i].sh_size);
-		const Elf64_Shdr *strings = section[i].sh_link < header->e_shnum
-						    ? &section[section[i].sh_link]
-						    : section;
+		const Elf64_Shdr *strings =
+			section[i].sh_link < count ? &section[section[i].sh_link] : section;
 		const char *names = part(bytes, size, strings->sh_offset, strings->sh_size);
 
 		if (section[i].sh_type != type || !symbol || !names)

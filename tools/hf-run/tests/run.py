@@ -177,6 +177,32 @@ def gave_up(runner):
     expect(rows[0]["wait_ns"] > 0 and "give_up" in str(rows[0]["waited_at"]), "mutex: %s" % rows)
 
 
+def debug_link(runner):
+    """A stripped program's names come from the debug file that it links to, but not from another build's."""
+    tools = [shutil.which(name) for name in ("objcopy", "strip")]
+    if None in tools:
+        raise Skip("objcopy or strip is missing")
+    folder = runner.file("debug_link")
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(os.path.join(folder, ".debug"))
+    program, debug = (os.path.join(folder, name) for name in ("linked", "linked.debug"))
+    shutil.copy(runner.programs["counts"], program)
+    for command in ([tools[0], "--only-keep-debug", program, debug], [tools[1], program],
+                    [tools[0], "--add-gnu-debuglink=" + debug, program]):
+        subprocess.run(command, check=True)
+
+    def has_names():
+        _, errors = runner.run(["--profile"], program, status=7)
+        return "at wait_once < work_in_threads < main" in errors
+
+    expect(has_names(), "the debug file beside the program was not read")
+    os.rename(debug, os.path.join(folder, ".debug", "linked.debug"))
+    expect(has_names(), "the debug file in .debug was not read")
+    with open(os.path.join(folder, ".debug", "linked.debug"), "ab") as file:
+        file.write(b"another build")
+    expect(not has_names(), "the debug file has another checksum, and was read")
+
+
 def not_writable(runner):
     """It is said before the program runs, not at its end."""
     output, errors = runner.run(["--profile=/nonexistent/file"], "shop", status=125)
@@ -243,6 +269,7 @@ def all_profile(checks, runner):
     checks.attempt("profile.timed_out", gave_up, runner)
     if runner.emulator:
         return
+    checks.attempt("profile.debug_link", debug_link, runner)
     checks.attempt("profile.not_writable", not_writable, runner)
     checks.attempt("profile.SIGTERM", ends, runner, "kill", -signal.SIGTERM)
     checks.attempt("profile.SIGINT", ends, runner, "interrupt", -signal.SIGINT)
