@@ -366,7 +366,7 @@ TYPED_TEST(MutexFork, ChildUnlocks)
 		if (child == 0) {
 			int failed = 0;
 
-			alarm(60);
+			alarm(unit::PATIENCE);
 			l.unlock();
 			for (int j = 0; j < 3; j++) {
 				l.lock();
@@ -458,7 +458,7 @@ TEST(MutexForkInHandler, TimedWaitEnds)
 	std::signal(SIGUSR1, [](int) {
 		handlers_child = fork();
 		if (handlers_child == 0)
-			alarm(60);
+			alarm(unit::PATIENCE);
 	});
 	for (unsigned int round = 0; round < 4; round++) {
 		uint64_t ns = 200 * MS;
