@@ -594,7 +594,9 @@ class Lab(unittest.TestCase):
                 loop.wait()
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertTrue(done.stdout.startswith(quality["words"] + "\n"), done.stdout)
-        self.assertIn("use 1", done.stderr)  # 100 %, said before
+        said = re.search(r"use (\d+) % of the processors", done.stderr)  # before
+        self.assertTrue(said, done.stderr)
+        self.assertAlmostEqual(int(said[1]), 100 * quality["others_before"], delta=1)
         self.assertGreater(5 * (quality["disturbed"] + quality["missing"]), quality["rows"])
         self.assertGreater(quality["others_before"], 0.5)
         self.assertEqual(aims, [])
@@ -854,7 +856,11 @@ class Rows(unittest.TestCase):
 
     def test_disturbed_rows_decide_nothing(self):
         for mode, disturbed in (("", 0), ("robbed", 8)):
+            end = time.monotonic() + LONG
             _, results, rows = self.rows(mode)
+            # If it does not get a processor for a tenth of a second, others have really disturbed it.
+            while results["quality"]["disturbed"] > disturbed and time.monotonic() < end:
+                _, results, rows = self.rows(mode)
             self.assertEqual(results["quality"]["disturbed"], disturbed)
             self.assertEqual(sum(row.get("disturbed", False) for row in rows.values()), disturbed)
             words = "of 8 rows 8 were disturbed by other programs or by the host, and 2 have no time"
