@@ -149,18 +149,43 @@ static uint64_t computed(pthread_t thread)
 	return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
 }
 
-/* The word does not show waiters: assume that a thread waits after it has run for this long. */
+/*
+ * Waits until that thread spins. The word does not show it, so it must have been seen to compute some more, ten
+ * times: once may be the host's time, which took the processor before the thread came to the lock.
+ */
+static void await_spinning(pthread_t thread)
+{
+	uint64_t before = computed(thread);
+
+	for (int seen = 0; seen < 10; sched_yield()) {
+		uint64_t now = computed(thread);
+
+		if (now - before >= 200000) {
+			before = now;
+			seen++;
+		}
+	}
+}
+
+static hf_atomic32_t begun = HF_ATOMIC_INIT(0);
+
+static void *begin_spinlock(void *nothing)
+{
+	(void)hf_atomic32_fetch_add_relaxed(&begun, 1);
+	return contend_spinlock(nothing);
+}
+
 static void rounds_spinlock(void)
 {
 	pthread_t threads[2];
 
-	for (int i = 0; i < ROUNDS; i++) {
+	for (unsigned int i = 1; i <= ROUNDS; i++) {
 		hf_spinlock_lock(&spinlock);
-		start(threads, 2, contend_spinlock);
-		for (int t = 0; t < 2; t++) {
-			while (computed(threads[t]) < 2000000)
-				sched_yield();
-		}
+		start(threads, 2, begin_spinlock);
+		while (hf_atomic32_load_relaxed(&begun) < 2 * i)
+			sched_yield();
+		await_spinning(threads[0]);
+		await_spinning(threads[1]);
 		hf_spinlock_unlock(&spinlock);
 		join(threads, 2);
 	}
