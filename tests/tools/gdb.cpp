@@ -226,8 +226,8 @@ int main()
 			return 1;
 		while (!waits(i))
 			sched_yield();
-		/* Locks that park first: their order in the queue is certain. */
-		if (i < 3 || i == 6) {
+		/* Where threads park: they are in the queue, and their order in it is certain. */
+		if (i < 5 || i == 6) {
 			while (!sleeps(lwp[i]))
 				sched_yield();
 		}
