@@ -287,7 +287,7 @@ class Lanes(unittest.TestCase):
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
                 state, _, its, *_ = read("/proc", pid, "stat").rpartition(")")[2].split()
-            except OSError:
+            except (OSError, UnicodeDecodeError):  # it has gone, or has a name in another encoding
                 continue
             if int(its) == group and state not in "ZX":
                 return True
