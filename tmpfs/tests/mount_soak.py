@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 
-from mount import Mount, Skip, arguments_of, free, run_cases, run_server, sanitized, sh, wait_until
+from mount import Mount, Skip, arguments_of, free, run_cases, run_server, sanitized, sh, unmount, wait_until
 
 LIMIT = 16 << 20
 BALLAST = 12 << 20  # a file of this size, so that the rest is soon full
@@ -109,7 +109,7 @@ def soak(args):
             assert words == "dead" or words.startswith("calls: "), words
         done = run_server(args, path)
         assert done.returncode and path in done.stdout, done
-        subprocess.run(["umount", path], check=True)
+        assert unmount(path) == 0
         print("killed, and unmounted", flush=True)
     except BaseException:
         mounted.server.kill()
