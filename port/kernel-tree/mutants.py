@@ -85,9 +85,9 @@ class Mutant:
 
 
 ORIGINAL, REP_GOOD, ERMS = 1, 2, 3
-QUEUE = "queue=seconds=3"  # until a waiter counts as lost
+QUEUE = "queue=seconds=20"  # until a waiter counts as lost
 HANGS = "queue=seconds=1"  # of a mutant that loses one; all processors spin so long
-LOCKREF = "lockref=milliseconds=5000"  # for another CPU to do wrong
+LOCKREF = "lockref=milliseconds=60000"  # for another CPU to do wrong
 SWEEP = r"USER not ok \d+ user_memory\.%s\.tree # .*"
 LOST = r"QUEUE not ok \d+ queue\.order # a waiter (in an interrupt )?(was lost|does not arrive).*"
 MUTANTS = {

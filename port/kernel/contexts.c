@@ -70,7 +70,7 @@ static void nodes(void)
 	bool ok;
 
 	irq_work_queue(&hardirq);
-	ok = wait_for_completion_timeout(&interrupted, 10 * HZ);
+	ok = wait_for_completion_timeout(&interrupted, 60 * HZ);
 	look(TASK);
 	for (unsigned int i = TASK; i <= HARDIRQ; i++) {
 		ok = ok && is_slot(seen[i].index, seen[i].cpu, i) && seen[i].locked &&
