@@ -191,7 +191,7 @@ int main()
 	void *memory = mmap(NULL, size_t(page), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			    -1, 0);
 
-	alarm(100);
+	alarm(600);
 	me = int(syscall(SYS_gettid));
 	hf_report_set_mode(HF_REPORT_MODE_COUNT);
 	hf_refcount_inc(&count_misused);

@@ -126,7 +126,7 @@ static void meet_faults(void)
 
 int main(void)
 {
-	alarm(100);
+	alarm(600);
 	hf_report_set_mode(HF_REPORT_MODE_QUIET); /* the probe must be reached in every mode */
 	meet_waits();
 	hf_refcount_inc(&count);

@@ -350,7 +350,7 @@ int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
 
-	alarm(300);
+	alarm(600);
 	if (strcmp(what, "counts") == 0)
 		counts();
 	else if (strcmp(what, "full") == 0)
