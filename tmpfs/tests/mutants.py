@@ -246,6 +246,9 @@ FINDS_ALSO = {
 # may look like a lock that somebody holds.
 STRESS_LIMIT = 60
 
+# Tests that give wrong code a time to do wrong.
+TIMED = "direct", "*Memory.Stalled", "*Memory.ChainsWait"
+
 DEADLINE = 600  # seconds until a mutant must have been found; generous, for busy machines
 
 
@@ -310,8 +313,8 @@ def mutant(args, what, number, file, before, after, program, only, asan):
         expected = SANITIZER if program == UNIT else SANITIZER + "|" + expected
     end, seconds = time.monotonic() + DEADLINE, STRESS_LIMIT if program == STRESS else DEADLINE
     status, said = mutation.run(*command, seconds=seconds)
-    while (program == STRESS or only == "direct") and status == 0 and time.monotonic() < end:
-        status, said = mutation.run(*command, seconds=seconds)  # a race: repeat until it happens
+    while (program == STRESS or only in TIMED) and status == 0 and time.monotonic() < end:
+        status, said = mutation.run(*command, seconds=seconds)  # repeat until it happens
     if program == UNIT and "Running 0 tests" in said:
         raise mutation.Stale("there is no test %s" % only)
     if program in SERVERS and (status == CANT_RUN or "SKIPPED" in said):
