@@ -1033,7 +1033,7 @@ def wait_until_opens(path, count, wanted):
     """Waits until so many of `count` opens work. Each attempt closes files, so the next one waits for longer."""
     seconds = 0.01
     while opens(path, count) != wanted:
-        if seconds > 60:
+        if seconds > 30:
             raise AssertionError("never %d open files" % wanted)
         time.sleep(seconds)
         seconds *= 2
