@@ -171,6 +171,7 @@ without() {
 	libelf1* | libssl3* | bc | xz-utils | bison | flex | libelf-dev | e2fsprogs | qemu-system-x86)
 		echo "the stages kernel and kernel-tree, or a part of them" ;;
 	gcc-aarch64-linux-gnu | qemu-system-arm) echo "the stages bare and kernel" ;;
+	libc6-dev-arm64-cross) echo "the arm64 guest of 'make kernel-tree'" ;;
 	doxygen | python3-sphinx | furo | python3-myst-parser) echo "the stage docs: the site is not built" ;;
 	graphviz) echo "pictures of states: the test of the diagrams does not draw them" ;;
 	man-db | mandoc) echo "a check of the manual pages" ;;
