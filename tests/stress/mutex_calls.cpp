@@ -42,9 +42,8 @@ namespace
 {
 
 enum { ROUNDS = 300, MOST = 4 };
-enum {
-	FIRST = 20
-}; /* more in a first round: its waiters take the bucket's lock, and no thread has a mark */
+/* More calls in a first round: its waiters take the bucket's lock, and no thread has a mark. */
+enum { FIRST = 20 };
 enum call { PARKS, WAKES, BARRIERS, SIGNALS, CALLS };
 const char *const names[CALLS] = { "park", "wake", "membarrier", "signal mask" };
 

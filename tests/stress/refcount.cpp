@@ -180,8 +180,8 @@ void saturated()
 	};
 	auto n =
 		stress::run_for<COUNTS>(THREADS, MILLISECONDS / 2, [&](int, auto &random, auto &n) {
-			for (int i = 0; i < 100;
-			     i++) /* enough to overflow, however soon the time is over */
+			/* Enough to overflow, however soon the time is over. */
+			for (int i = 0; i < 100; i++)
 				once(random, n);
 		});
 
