@@ -155,7 +155,7 @@ docs: ## make the site, build/docs/html, and the manual, build/docs/man, from th
 	@$(PYTHON3) -B docs/site/build.py
 
 single: ## write the whole library as two files, build/single/holdfast.h and holdfast.c
-	@$(PYTHON3) -B single/generate.py
+	@$(PYTHON3) -B packaging/single/generate.py
 
 dist: ## the release in build/dist: archive, bill of materials, checksums, recipes; URL=https://...: where it will be
 	@scripts/bootstrap.sh docs $@
@@ -182,7 +182,7 @@ install: build ## headers and libraries into PREFIX (default /usr/local)
 	@$(LDCONFIG)
 
 uninstall: ## remove what `make install` with the same PREFIX installed
-	cmake -DPREFIX=$(abspath $(PREFIX)) -P cmake/uninstall.cmake
+	cmake -DPREFIX=$(abspath $(PREFIX)) -P packaging/cmake/uninstall.cmake
 	@$(LDCONFIG)
 
 conan: build/conan/ready ## install the Conan with which packaging/run.py tests the recipe

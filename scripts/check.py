@@ -60,7 +60,7 @@ AREAS = {
     "simulate": (r"^lab/sim/", ["hf-lab"], ["lab.simulate$"]),
     "examples": (r"^(tests/)?examples/", ["examples/all"], ["example"]),
     "guide": (r"^docs/(guide|diagrams)/|^tests/guide", [], ["guide$"]),
-    "tools": (r"^share/gdb|profile|probe|tests/tools|guide/tools",
+    "tools": (r"^packaging/share/gdb|profile|probe|tests/tools|guide/tools",
               ["tools_profile", "tools_profile_host", "tools_profile_a", "tools_profile_b",
                "tools_profile_shared", "tools_gdb_static", "tools_gdb_dynamic", "tools_probes_static",
                "tools_probes_dynamic"], [r"tools\.(profile|gdb|probes|cost)"]),
@@ -68,8 +68,8 @@ AREAS = {
                ["hf-run", "run_conform", "run_counts", "run_faults", "run_shop", "run_names", "run_preloads"], [r"tools\.hf-run$"]),
     "man": (r"^docs/man|^tmpfs/docs/.*[.]1|^tests/man|^lab/main|^lab/sim/command|fuse_(main|options)",
             ["hf-lab", "hf-tmpfs-fuse"], [r"man\."]),
-    "install": (r"^cmake/|^CMake|^tests/install", [], ["install"]),
-    "single": (r"^single/|^tests/single", [], ["single"]),
+    "install": (r"^packaging/cmake/|^CMake|^tests/install", [], ["install"]),
+    "single": (r"^packaging/single/|^tests/single", [], ["single"]),
     "zephyr": (r"^(tests/)?zephyr/|env/bare", [], ["zephyr.seam"]),
 }
 

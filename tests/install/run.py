@@ -106,7 +106,7 @@ def uninstall(args, prefix):
         write(os.path.join(prefix, name), "")
     before = files_in(prefix)
     script = (args.cmake, "-DPREFIX=" + prefix, "-DBUILD=" + args.build_dir, "-P",
-              os.path.join(args.source_dir, "cmake", "uninstall.cmake"))
+              os.path.join(args.source_dir, "packaging", "cmake", "uninstall.cmake"))
     run(args.cmake, "--install", args.build_dir, "--prefix", prefix)
     if "include/holdfast/refcount.h" not in files_in(prefix):
         raise Failed("nothing was installed in " + prefix)

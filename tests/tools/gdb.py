@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""share/gdb/holdfast.py in gdb, on a program whose threads wait.
+"""packaging/share/gdb/holdfast.py in gdb, on a program whose threads wait.
 
     gdb.py --source-dir DIR --build-dir DIR --work-dir DIR --cmake CMAKE --static PROGRAM --dynamic PROGRAM
 
@@ -71,7 +71,7 @@ def main():
               + " ".join(said.split())[-200:])
         return 77
     os.makedirs(args.work_dir, exist_ok=True)
-    script = ["-ex", "source " + os.path.join(args.source_dir, "share", "gdb", "holdfast.py")]
+    script = ["-ex", "source " + os.path.join(args.source_dir, "packaging", "share", "gdb", "holdfast.py")]
     core = os.path.join(args.work_dir, "core")
     for old in glob.glob(core + "*"):
         os.remove(old)

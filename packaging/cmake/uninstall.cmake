@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-# cmake -DPREFIX=DIR [-DBUILD=DIR] -P cmake/uninstall.cmake - remove the files that the last installation into PREFIX
+# cmake -DPREFIX=DIR [-DBUILD=DIR] -P packaging/cmake/uninstall.cmake - remove the files that the last installation into PREFIX
 # installed.
 #
-# cmake/install.cmake writes a list of the files into the build folder, one list for each prefix. Folders named holdfast,
+# install.cmake writes a list of the files into the build folder, one list for each prefix. Folders named holdfast,
 # and folders in them, are removed if they are empty.
 cmake_minimum_required(VERSION 3.20)
 
