@@ -234,8 +234,9 @@ static bool choose_before(int signal, siginfo_t *info, void *context, struct sig
 		ignore(signal, info, context);
 		return false;
 	}
-	if (hf_detail_is_default(before) || (before->sa_flags & (int)SA_RESETHAND &&
-				   hf_atomic32_xchg_acq_rel(&hf_detail_saved[i].reset, 1) != 0)) {
+	if (hf_detail_is_default(before) ||
+	    (before->sa_flags & (int)SA_RESETHAND &&
+	     hf_atomic32_xchg_acq_rel(&hf_detail_saved[i].reset, 1) != 0)) {
 		die_of(signal, info, context);
 		return false;
 	}
