@@ -109,7 +109,7 @@ static bool recover(int signal, const siginfo_t *info, void *context, sigjmp_buf
 
 	if (!to)
 		return call_hook(signal, info, context, jump);
-	if (HF_UNLIKELY(!hf_detail_nofault_is_decided())) {
+	if (HF_UNLIKELY(!hf_detail_handler_is_chosen())) {
 		report_missing_install((uintptr_t)HF_ARCH_CONTEXT_PC(u));
 		return false;
 	}
@@ -120,7 +120,7 @@ static bool recover(int signal, const siginfo_t *info, void *context, sigjmp_buf
 	if (!mark ||
 	    (has_address(signal, info) && !hf_detail_mark_accesses(mark, (uintptr_t)info->si_addr)))
 		return call_hook(signal, info, context, jump);
-	if (HF_UNLIKELY(!hf_detail_nofault_is_decided())) {
+	if (HF_UNLIKELY(!hf_detail_handler_is_chosen())) {
 		report_missing_install(0);
 		return false;
 	}
@@ -144,7 +144,7 @@ bool hf_nofault_handle(int signal, const void *information, void *context)
 {
 	sigjmp_buf *jump = NULL;
 
-	hf_detail_nofault_decide();
+	hf_detail_handler_set_chosen();
 	if (!information)
 		return false;
 	if (!recover(signal, (const siginfo_t *)information, context, &jump))
