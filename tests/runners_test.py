@@ -421,6 +421,12 @@ class Comments(unittest.TestCase):
                      (" *", " * one", " * two"), (" *       one", " *   W1  another item")):
             self.assertEqual(self.torn(self.LONG, *rest), 0, rest)
 
+    def test_glued(self):
+        for line, expected in (("} /* The next function's. */", 1), ("}/* the same */", 1), ("	return 0; /* * Two lines * joined. */", 1),
+                               ("/* Two lines * joined. */", 1), ("} while (0) /* once */", 0), ("	} /* the end */", 0),
+                               ("/* struct a * */", 0), ("/* 3 * b */", 0), ("int *a; /* of b */ int *c;", 0), ("/* a */ x = a * b; /* c */", 0)):
+            self.assertEqual(self.torn(" */", line, "/*"), expected, line)
+
 
 if __name__ == "__main__":
     unittest.main()

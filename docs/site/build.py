@@ -25,7 +25,7 @@ GUIDES = ["choose", "object-cache", "pthread", "others", "atomics", "kernel", "f
           "other-languages", "runtimes", "tools"]
 # The tables of docs/results.md that a header's page shows as its costs, if not the one with its name; and which rows of a
 # table that several headers share.
-COSTS = {"nofault": ("clear", "copy"), "rcuref": ("refcount",), "lockref_waitfree": ("lockref",)}
+COSTS = {"nofault_copy": ("clear", "copy"), "rcuref": ("refcount",), "lockref_waitfree": ("lockref",)}
 ROWS = {"rcuref": ("rcuref", "default", "shared_ptr"), "lockref_waitfree": ("waitfree", "default", "bounded")}
 # The headers for porters: each has a page with its opening comment.
 SEAMS = ["internal/arch.h", "internal/env.h", "internal/env/bare.h", "internal/atomic.h", "internal/wait.h"]

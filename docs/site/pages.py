@@ -10,7 +10,8 @@ from comments import FIELDS
 
 # The order of the headers for a newcomer; any others follow.
 ORDER = ["mutex", "cond", "refcount", "refcount_lock", "rcuref", "lockref", "lockref_waitfree",
-         "lockref_counted", "spinlock", "spinlock_ticket", "intrusive_ptr", "nofault", "region", "report", "validate", "extern", "version"]
+         "lockref_counted", "spinlock", "spinlock_ticket", "intrusive_ptr", "nofault", "nofault_handler", "nofault_copy",
+         "nofault_word", "nofault_memory", "safe", "region", "report", "validate", "extern", "version"]
 FIRST = ["Use when / not when", "Operations", "Example", "Guards", "C++", "Ordering"]
 ENTRY_OF_DOMAIN = {"function": "function", "macro": "macro", "enum": "enum", "struct": "struct", "union": "union",
                    "type": "type"}

@@ -97,7 +97,7 @@ ANNOTATED = {"hf_%s%d_nofault" % (operation, bits)
 
 
 # Old paths, each with one #error that names the new one.
-MOVED = ("guard.h", "refcount_mutex.h", "safe.h")
+MOVED = ("guard.h", "refcount_mutex.h")
 
 
 def command(*words, stdin=None):
@@ -855,7 +855,7 @@ MUTANTS = [
      append('HF_INLINE void hf_bad(uint32_t *p)\n{\n\t__asm__ volatile("%s" : "+m"(*p));\n}\n'
             % {"x86_64": "lock incl %0", "aarch64": "ldxr w9, %0"}.get(HOST, "")),
      lambda t: seen_by_tsan(t, GCC, "gnu11"), "hf_bad"),
-    ("a template inside extern C", "nofault.h", replace("HF_BEGIN_CXX", "namespace hf {"),
+    ("a template inside extern C", "nofault_copy.h", replace("HF_BEGIN_CXX", "namespace hf {"),
      lambda t: inside_extern_c(t, GCC), "template with C linkage"),
     ("a header whose warnings users see", "cond.h",
      replace(SYSTEM_HEADER, "static inline int hf_bad(double a)\n{\n\treturn (int)a;\n}\n"),
