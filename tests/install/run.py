@@ -105,7 +105,9 @@ def uninstall(args, prefix):
     for name in others:
         write(os.path.join(prefix, name), "")
     before = files_in(prefix)
-    script = (args.cmake, "-DPREFIX=" + prefix, "-DBUILD=" + args.build_dir, "-P",
+    # As `make uninstall`: the release's build folder need not be named.
+    build = [] if args.build_dir == os.path.join(args.source_dir, "build", "release") else ["-DBUILD=" + args.build_dir]
+    script = (args.cmake, "-DPREFIX=" + prefix, *build, "-P",
               os.path.join(args.source_dir, "packaging", "cmake", "uninstall.cmake"))
     run(args.cmake, "--install", args.build_dir, "--prefix", prefix)
     if "include/holdfast/refcount.h" not in files_in(prefix):
@@ -113,7 +115,7 @@ def uninstall(args, prefix):
     run(*script)
     # Empty bin, lib and include folders may belong to other packages.
     more = {name for name in files_in(prefix) - before
-            if "holdfast" in name or not os.path.isdir(os.path.join(prefix, name))}
+            if "holdfast" in name or "gdb" in name or not os.path.isdir(os.path.join(prefix, name))}
     if more or before - files_in(prefix):
         raise Failed("left behind: %s; removed by mistake: %s" % (more, before - files_in(prefix)))
     if subprocess.run(script, check=False, stderr=subprocess.DEVNULL).returncode == 0:
