@@ -31,16 +31,16 @@ static bool installed; /* by hf_nofault_install(); a handler that only watches i
 static bool was_set;   /* a handler of ours was set, of either kind */
 
 /* 1 = hf_nofault_install() or hf_nofault_handle() was called: regions don't install the handler. */
-static hf_atomic32_t chosen;
+static hf_atomic32_t handler_chosen;
 
 bool hf_detail_handler_is_chosen(void)
 {
-	return hf_atomic32_load_relaxed(&chosen);
+	return hf_atomic32_load_relaxed(&handler_chosen);
 }
 
 void hf_detail_handler_set_chosen(void)
 {
-	hf_atomic32_store_relaxed(&chosen, 1);
+	hf_atomic32_store_relaxed(&handler_chosen, 1);
 }
 
 /* ---- installing --------------------------------------------------------------------------- */
