@@ -45,9 +45,12 @@ foreach(path ${HF_PC_FILES})
 	configure_file(${PROJECT_SOURCE_DIR}/${path}.pc.in ${PROJECT_BINARY_DIR}/${file}.pc.in @ONLY)
 	install(CODE "
 		set(HF_PC_PREFIX \"\${CMAKE_INSTALL_PREFIX}\")
-		# The loader searches /usr by default; with another prefix programs need a RUNPATH.
+		# Programs need a RUNPATH where the loader does not search. It is left out elsewhere: glibc refuses to start a
+		# static PIE that has one.
 		set(HF_PC_RPATH \"-Wl,-rpath,\\\${libdir} \")
-		if(HF_PC_PREFIX STREQUAL \"/usr\")
+		execute_process(COMMAND /sbin/ldconfig -v -N -X OUTPUT_VARIABLE folders ERROR_QUIET)
+		string(FIND \"\n\${folders}\" \"\n\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}:\" found)
+		if(HF_PC_PREFIX STREQUAL \"/usr\" OR NOT found EQUAL -1)
 			set(HF_PC_RPATH \"\")
 		endif()
 		configure_file(\"${PROJECT_BINARY_DIR}/${file}.pc.in\" \"${PROJECT_BINARY_DIR}/${file}.pc\" @ONLY)

@@ -7,6 +7,7 @@
 - a program that uses only a reference count: small, and without the rest of the library
 - a program under gcc's and clang's ThreadSanitizer, with the library not instrumented: no report if it is
   correct, exactly one if it has a race
+- a static PIE, with what pkg-config names in /usr/local
 - uninstalling removes what was installed and nothing else
 """
 import os
@@ -93,6 +94,21 @@ def traps(args, flags, prefix, work):
             raise Failed("%s: %s" % (line, done.stderr or "no error"))
 
 
+def where_the_loader_searches(args, work):
+    """In a folder that ldconfig serves, pkg-config names no RUNPATH: with one, glibc does not start a static PIE."""
+    destination = os.path.join(work, "destination")
+    run(args.cmake, "--install", args.build_dir, "--prefix", "/usr/local", DESTDIR=destination)
+    library = next(folder for folder, _, files in os.walk(destination) if "libholdfast.a" in files)
+    if library[len(destination):] + ":" not in run("/sbin/ldconfig", "-v", "-N", "-X"):
+        raise Skip("the loader does not search " + library[len(destination):])
+    flags = run("pkg-config", "--define-variable=prefix=" + os.path.dirname(library), "--cflags", "--libs", "--static", "holdfast",
+                PKG_CONFIG_PATH=os.path.join(library, "pkgconfig")).split()
+    program = os.path.join(work, "static_pie")
+    run(*args.cc.split(), "-static-pie", os.path.join(args.source_dir, "tests", "install", "consumer", "main.c"), "-o", program,
+        *flags)
+    run(program)
+
+
 def files_in(folder):
     return {os.path.relpath(os.path.join(where, name), folder)
             for where, folders, names in os.walk(folder) for name in names + folders}
@@ -151,6 +167,8 @@ def main():
         # The path to the library must be plain, without "..".
         runpath = re.findall(r"\((?:RUNPATH|RPATH)\).*\[(.*)\]", run("readelf", "-d", program))
         said.check("RUNPATH of " + source, runpath == [os.path.dirname(found[0])], runpath)
+
+    said.attempt("a static PIE", where_the_loader_searches, args, work)
 
     static = [flag.replace("-lholdfast", "-l:libholdfast.a") for flag in flags] + ["-pthread"]
     for compiler in ("g++", "clang++"):
