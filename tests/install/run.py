@@ -82,7 +82,8 @@ def traps(args, flags, prefix, work):
                         ("m = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;", "TODO_there_is_no_such_mutex"),
                         ("if (pthread_mutex_lock(&m) != 0) return;", None),
                         ("int e = pthread_mutex_init(&m, NULL); e |= pthread_cond_destroy(&c); if (e) return;", None),
-                        ("if (pthread_mutex_lock((&m))) return;", "error: ")):
+                        ("if (pthread_mutex_lock((&m)) || pthread_mutex_init(&(m), NULL)) return;", None),
+                        ("if (pthread_mutex_lock(((&m)))) return;", "error: ")):
         text = ("#define _GNU_SOURCE\n#include <pthread.h>\n#include <time.h>\nstatic pthread_mutex_t m ="
                 " PTHREAD_MUTEX_INITIALIZER;\nstatic pthread_cond_t c;\n"
                 "void f(pthread_mutexattr_t a, struct timespec t)\n{\n%s\n}\n" % line)
