@@ -169,7 +169,7 @@ class Reference:
             + "".join("   * - %s\n     - %s\n" % tuple(self.inline(cell) or "\\ " for cell in row) for row in rows) + "\n")
 
     def page(self, header, extra):
-        """extra: {"Example", "Cost" or "State": reStructuredText that is not in the header}."""
+        """extra: {"Example" or "State": reStructuredText that is not in the header}."""
         out = [".. _hf-%s:\n\n" % header.stem.replace("/", "-").replace("_", "-"), heading(header.stem, "="),
                ".. rst-class:: hf-summary\n\n%s\n\n" % self.inline(sentence(header.summary)),
                code("#include <holdfast/%s>" % header.path, "c")]
@@ -182,8 +182,6 @@ class Reference:
             if name in ("Example", "State"):
                 out.append(extra.pop(name, ""))
             out.append(self.text(parts))
-            if name == "Ordering" and extra.get("Cost"):
-                out.append(heading("Cost", "-") + extra.pop("Cost"))
         out += [heading(name, "-") + text for name, text in extra.items() if text]
         if any(entry.kind != "class" for entry in header.entries):
             out.append(heading("Reference", "-"))
