@@ -2,7 +2,7 @@
 # Short commands for building, testing and measuring. CMake does the building: see CMakeLists.txt and CMakePresets.json.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build lab lab-quick measured report simulation machines many-core instructions readme check test test-all cross runtimes soak format format-check \
+.PHONY: help build lab lab-quick measured report aims simulation machines many-core instructions readme check test test-all cross runtimes soak format format-check \
 	clean install uninstall venv conan bare kernel kernel-tree docs packages single \
 	hf-run programs dist release-check
 
@@ -47,6 +47,10 @@ measured:
 report: ## write build/lab/report.html, from what `make lab` measured
 	@$(MAKE) --no-print-directory venv
 	@build/venv/bin/python -B lab/report/report.py build/lab/results.json --html build/lab/report.html
+
+aims: ## each aim beside what `make lab` measured: met or missed
+	@$(MAKE) --no-print-directory venv
+	@build/venv/bin/python -B lab/report/report.py build/lab/results.json --aims
 
 instructions: ## count the instructions of each operation on each processor, by qemu
 	@scripts/bootstrap.sh test-all $@
