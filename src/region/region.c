@@ -436,7 +436,9 @@ static void leave_region(struct call_frame *frame, void *context, sigjmp_buf **j
 static bool handle_region(int signal, const siginfo_t *info, void *context, sigjmp_buf **jump)
 {
 	uintptr_t address = (uintptr_t)info->si_addr;
-	bool is_lost = signal == SIGBUS && info->si_code == BUS_ADRERR; /* G5 */
+	/* G5. BUS_ADRALN: gVisor's code for a lost page; handler.c has excluded unaligned accesses. */
+	bool is_lost = signal == SIGBUS &&
+		       (info->si_code == BUS_ADRERR || info->si_code == BUS_ADRALN);
 	bool is_write = signal == SIGSEGV && info->si_code == SEGV_ACCERR;
 	int error = errno;
 	bool done = false;

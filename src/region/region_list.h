@@ -29,7 +29,8 @@
  *   G4  A handler never waits and never allocates: threads that fault on the same loss each make
  *       their own mapping, and the lowest page counts. (Exception: where hf_region_call() leaves
  *       regions that the function has not ended, it waits for other threads' handlers to return.)
- *   G5  Only pages of the range are replaced, and only for SIGBUS with BUS_ADRERR.
+ *   G5  Only pages of the range are replaced, and only for SIGBUS with BUS_ADRERR (or
+ *       with gVisor's code for it).
  *   G6  A fault replaces pages of the mapping in which it happened and of no other, and a region
  *       that knows its file those of that file at that place. What it makes writable is zeros, and
  *       what the end maps over is zeros or that file. Each is looked up just before: a thread that

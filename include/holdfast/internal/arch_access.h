@@ -46,6 +46,11 @@
 #define HF_ARCH_CONTEXT_FAULTED_AT(context, address) ((void)(context), (void)(address), false)
 #endif
 
+/* Is BUS_ADRALN, with this context, an unaligned address, and not a lost page? */
+#ifndef HF_ARCH_CONTEXT_UNALIGNED
+#define HF_ARCH_CONTEXT_UNALIGNED(context) ((void)(context), true)
+#endif
+
 /* The bits of an address that the processor may ignore, and that a fault's address lacks. */
 #ifndef HF_ARCH_TAG_BITS
 #define HF_ARCH_TAG_BITS 0

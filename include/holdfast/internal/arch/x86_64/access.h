@@ -74,6 +74,9 @@ HF_INLINE void hf_arch_fp_control_restore(struct hf_arch_fp_control control)
 	((context)->uc_mcontext.gregs[20] == 14 &&                                                 \
 	 (uintptr_t)(context)->uc_mcontext.gregs[22] == (uintptr_t)(address))
 
+/* An alignment check is exception 17. */
+#define HF_ARCH_CONTEXT_UNALIGNED(context) ((context)->uc_mcontext.gregs[20] == 17)
+
 /* Address bits that a processor with LAM may ignore. */
 #define HF_ARCH_TAG_BITS ((uintptr_t)0x3f << 57)
 
