@@ -60,7 +60,8 @@ enum hf_nofault_obstacle hf_nofault_check(const char **words)
 			"neither hf_nofault_install() nor hf_nofault_handle() was called",
 		[HF_NOFAULT_OTHER_HANDLER] =
 			("SIGSEGV or SIGBUS has another handler: faults are recovered only if it "
-			 "calls hf_nofault_handle(), or the handler before it"),
+			 "calls hf_nofault_handle(), or the handler before it; or signal() has set "
+			 "Holdfast's again, without SA_SIGINFO: install it again"),
 		[HF_NOFAULT_BLOCKED] =
 			"SIGSEGV or SIGBUS is blocked in this thread: a fault kills the process",
 		[HF_NOFAULT_SMALL_STACK] =

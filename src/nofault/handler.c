@@ -7,8 +7,10 @@
  *   H3  `hf_detail_saved` is filled before our handler is installed, and never emptied: a handler
  *       that runs late still finds the previous action. A copy is changed only when no handler can
  *       be reading it.
- *   H4  All signals are blocked in our handler, also the C library's own two, one of which cancels
- *       a thread. Calling the previous handler, with the mask that it expects, is its last step.
+ *   H4  In our handler all signals are blocked but those that it may raise itself (install.c),
+ *       also the C library's own two, one of which cancels a thread: a handler that interrupted
+ *       ours could not fault, since our signal is blocked meanwhile. Calling the previous handler,
+ *       with the mask that it expects, is its last step.
  *   H5  A signal that would kill the process still kills it, and the core dump shows the fault. If
  *       the instruction will fault again, our handler blocks the signal in the context and returns:
  *       the kernel kills a thread that faults with its signal blocked, and meanwhile the faults of
@@ -51,14 +53,18 @@ enum { HF_DETAIL_SEGV_MTEAERR = 8, HF_DETAIL_BUS_MCEERR_AO = 5, HF_DETAIL_SI_KER
 /*
  * Was the signal raised by the thread's current access, because the memory is not accessible? Not
  * if it was sent, or for a memory error elsewhere, a memory tag error that is reported
- * asynchronously, or an unaligned address that is otherwise valid.
+ * asynchronously, or an unaligned address that is otherwise valid. (gVisor gives BUS_ADRALN for a
+ * page behind the end of a file, too.)
  */
-static bool is_fault(int signal, const siginfo_t *info)
+static bool is_fault(int signal, const siginfo_t *info, const void *context)
 {
+	(void)context; /* not every processor says what the exception was */
 	if (info->si_code <= 0)
 		return false;
 	if (signal == SIGBUS)
-		return info->si_code != BUS_ADRALN && info->si_code != HF_DETAIL_BUS_MCEERR_AO;
+		return info->si_code != HF_DETAIL_BUS_MCEERR_AO &&
+		       (info->si_code != BUS_ADRALN ||
+			!HF_ARCH_CONTEXT_UNALIGNED((const ucontext_t *)context));
 	return signal == SIGSEGV && info->si_code != HF_DETAIL_SEGV_MTEAERR;
 }
 
@@ -101,7 +107,7 @@ HF_COLD void report_missing_install(uintptr_t pc)
 /* True = recovered: the handler returns, or jumps if *jump was set. */
 static bool recover(int signal, const siginfo_t *info, void *context, sigjmp_buf **jump)
 {
-	if (!is_fault(signal, info)) /* F3 */
+	if (!is_fault(signal, info, context)) /* F3 */
 		return false;
 #if HF_ARCH_HAS_SITES
 	ucontext_t *u = (ucontext_t *)context;
@@ -179,12 +185,13 @@ static bool may_queue(const siginfo_t *info)
 /* Will the instruction raise the signal again? Not if a process has queued it with this siginfo. */
 static bool will_repeat(int signal, const siginfo_t *info, const void *context)
 {
-	return is_fault(signal, info) && info->si_code != HF_DETAIL_SI_KERNEL && may_queue(info) &&
+	return is_fault(signal, info, context) && info->si_code != HF_DETAIL_SI_KERNEL &&
+	       may_queue(info) &&
 	       HF_ARCH_CONTEXT_FAULTED_AT((const ucontext_t *)context, info->si_addr);
 }
 
 /* Returns false if a filter of system calls does not allow it. */
-static bool queue_to_itself(int signal, siginfo_t *info)
+static bool queue_to_itself(int signal, siginfo_t *info, const void *context)
 {
 	pid_t process = getpid(), thread = (pid_t)syscall(SYS_gettid);
 
@@ -193,7 +200,7 @@ static bool queue_to_itself(int signal, siginfo_t *info)
 	if (may_queue(info)) {
 		if (!syscall(SYS_rt_tgsigqueueinfo, process, thread, signal, info))
 			return true;
-	} else if (is_fault(signal, info) && info->si_code != HF_DETAIL_SI_KERNEL) {
+	} else if (is_fault(signal, info, context) && info->si_code != HF_DETAIL_SI_KERNEL) {
 		return true;
 	}
 	return !syscall(SYS_tgkill, process, thread, signal);
@@ -202,7 +209,7 @@ static bool queue_to_itself(int signal, siginfo_t *info)
 /* H5 */
 static void die_of(int signal, siginfo_t *info, void *context)
 {
-	if (will_repeat(signal, info, context) || !queue_to_itself(signal, info)) {
+	if (will_repeat(signal, info, context) || !queue_to_itself(signal, info, context)) {
 		(void)sigaddset(&((ucontext_t *)context)->uc_sigmask, signal);
 		/* A signal that was sent does not repeat. A fault in our handler kills, too: H4. */
 		if (info->si_code <= 0)

@@ -24,6 +24,17 @@
 
 static const int signals[] = { SIGSEGV, SIGBUS };
 
+/*
+ * The signals that a system call or an instruction of our handler may raise: the kernel kills a
+ * thread that raises one while it is blocked.
+ *   SIGSYS   a filter of system calls that traps (seccomp's RET_TRAP), or Wine's dispatch of them
+ *   SIGTRAP  a breakpoint, or single steps, of a debugger or a profiler in the process itself
+ *   SIGILL   an instruction of ours that the program emulates on older processors
+ * Blocked are SIGSEGV and SIGBUS, so that a fault of ours kills (H5); SIGFPE, since our handler
+ * divides nothing; and all others, which are only sent.
+ */
+static const int raised_by_us[] = { SIGSYS, SIGTRAP, SIGILL };
+
 static pthread_mutex_t install_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Under `install_lock`. */
@@ -45,15 +56,25 @@ void hf_detail_handler_set_chosen(void)
 
 /* ---- installing --------------------------------------------------------------------------- */
 
+/*
+ * Without SA_SIGINFO too: signal() drops the flags, so code that saves our handler and sets it again
+ * by signal() leaves the address alone. The kernel then gives the handler no siginfo: it works only
+ * if is_intact().
+ */
 static bool has_handler(const struct sigaction *action, hf_detail_handler_t *function)
 {
-	return action->sa_flags & SA_SIGINFO && action->sa_sigaction == function;
+	return action->sa_sigaction == function;
 }
 
 static bool is_ours(const struct sigaction *action)
 {
 	return has_handler(action, hf_detail_handler) ||
 	       has_handler(action, hf_detail_watching_handler);
+}
+
+static bool is_intact(const struct sigaction *action)
+{
+	return is_ours(action) && action->sa_flags & SA_SIGINFO;
 }
 
 /* Returns our action, which replaces @before. */
@@ -63,11 +84,10 @@ static struct sigaction instead_of(const struct sigaction *before, hf_detail_han
 
 	memset(&action, 0, sizeof(action));
 	action.sa_sigaction = function;
-	/*
-	 * H4. sigfillset() would leave out the C library's own signals. A handler that interrupted
-	 * ours could not fault, since our signal is blocked meanwhile.
-	 */
+	/* H4. sigfillset() would leave out the C library's own signals. */
 	memset(&action.sa_mask, 0xff, sizeof(action.sa_mask));
+	for (unsigned int i = 0; i < sizeof(raised_by_us) / sizeof(raised_by_us[0]); i++)
+		(void)sigdelset(&action.sa_mask, raised_by_us[i]);
 	/* On the alternate stack if the previous handler was, or if there was none. */
 	action.sa_flags = SA_SIGINFO | (before->sa_flags & SA_RESTART);
 	if (before->sa_flags & SA_ONSTACK || hf_detail_is_default(before) ||
@@ -86,6 +106,12 @@ static bool same_action(const struct sigaction *a, const struct sigaction *b)
 			return false;
 	}
 	return true;
+}
+
+/* Under `install_lock`. */
+static const struct sigaction *saved_action(unsigned int i)
+{
+	return &hf_detail_saved[i].action[hf_atomic32_load_relaxed(&hf_detail_saved[i].current)];
 }
 
 static void save(unsigned int i, const struct sigaction *before)
@@ -110,15 +136,15 @@ static int install_one(unsigned int i)
 
 	if (sigaction(signals[i], NULL, &found))
 		return -errno;
-	if (has_handler(&found, hf_detail_handler) ||
+	if ((has_handler(&found, hf_detail_handler) && is_intact(&found)) ||
 	    (installed && !hf_detail_is_default(&found) && !hf_detail_is_ignored(&found) &&
 	     !is_ours(&found)))
 		return 0;
 	do {
 		before = found;
-		save(i,
-		     is_ours(&before) ? &default_action : &before); /* H3; the one that watches */
-		action = instead_of(&before, hf_detail_handler);
+		if (!has_handler(&before, hf_detail_handler)) /* else the saved one stays */
+			save(i, is_ours(&before) ? &default_action : &before); /* H3 */
+		action = instead_of(saved_action(i), hf_detail_handler);
 		if (sigaction(signals[i], &action, &found))
 			return -errno;
 	} while (!has_handler(&found, hf_detail_handler) && !same_action(&found, &before));
@@ -128,9 +154,7 @@ static int install_one(unsigned int i)
 /* -EBUSY: the handler is not ours, and nothing is changed. */
 static int restore_one(unsigned int i)
 {
-	struct sigaction before =
-		hf_detail_saved[i].action[hf_atomic32_load_relaxed(&hf_detail_saved[i].current)];
-	struct sigaction found;
+	struct sigaction before = *saved_action(i), found;
 
 	if (hf_atomic32_load_relaxed(&hf_detail_saved[i].reset))
 		before.sa_handler = SIG_DFL; /* as SA_RESETHAND does; the rest stays */
@@ -201,12 +225,12 @@ int hf_detail_nofault_install_unless_chosen(void)
 	return hf_detail_handler_is_chosen() ? 0 : hf_nofault_install();
 }
 
-static bool handlers_are_ours(void)
+static bool both_handlers(bool (*are_so)(const struct sigaction *action))
 {
 	struct sigaction action;
 
 	for (unsigned int i = 0; i < HF_DETAIL_SIGNALS; i++) {
-		if (sigaction(signals[i], NULL, &action) || !is_ours(&action))
+		if (sigaction(signals[i], NULL, &action) || !are_so(&action))
 			return false;
 	}
 	return true;
@@ -214,7 +238,7 @@ static bool handlers_are_ours(void)
 
 bool hf_nofault_owned(void)
 {
-	return hf_detail_handler_is_chosen() && handlers_are_ours();
+	return hf_detail_handler_is_chosen() && both_handlers(is_intact);
 }
 
 int hf_nofault_remove(void)
@@ -223,7 +247,7 @@ int hf_nofault_remove(void)
 	int error = 0;
 
 	(void)pthread_mutex_lock(&install_lock);
-	if (installed && (sigaction(signals[0], NULL, &ours) || !handlers_are_ours()))
+	if (installed && (sigaction(signals[0], NULL, &ours) || !both_handlers(is_ours)))
 		error = -EBUSY;
 	for (unsigned int i = 0; i < HF_DETAIL_SIGNALS && installed && !error; i++) {
 		error = restore_one(i);

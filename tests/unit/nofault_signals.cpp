@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 
 #include "holdfast/nofault.h"
+#include "holdfast/region.h"
 
 namespace
 {
@@ -239,6 +240,104 @@ TEST_IN_CHILD_UNLESS(NoFaultSignals, CheckFindsAFilter, 0, unit::emulated || uni
 	must_find(HF_NOFAULT_FILTERED, "seccomp");
 }
 
+#ifdef __x86_64__
+// A sandbox's handler: the system call fails.
+void answer_eperm(int, siginfo_t *, void *context)
+{
+	calls = calls + 1;
+	static_cast<ucontext_t *>(context)->uc_mcontext.gregs[REG_RAX] = -EPERM;
+}
+
+// Chromium's and Bun's kind of filter; the handler of a loss opens /proc/self/maps.
+TEST_IN_CHILD_UNLESS(NoFaultSignals, ALossUnderAFilterThatTraps, 0, unit::emulated || unit::tsan,
+		     "qemu-user has no filters of system calls; ThreadSanitizer delays signals")
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(filter) / sizeof(filter[0]), filter };
+	int file = memfd_create("lost", 0);
+	hf_region_t region;
+
+	MUST(ftruncate(file, static_cast<off_t>(2 * page)) == 0);
+	char *map = static_cast<char *>(mmap(nullptr, 2 * page, PROT_READ, MAP_SHARED, file, 0));
+	MUST(map != MAP_FAILED);
+	set(SIGSYS, SA_SIGINFO, answer_eperm);
+	MUST(hf_nofault_install() == 0);
+	MUST(hf_region_begin(&region, map, 2 * page) == 0);
+	MUST(ftruncate(file, static_cast<off_t>(page)) == 0);
+	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+	(void)*static_cast<volatile char *>(map + page);
+	MUST(hf_region_end(&region, nullptr) == page);
+	MUST(calls > 0);
+}
+
+// gVisor's code for a lost page is that of an unaligned access: exception 17 tells them apart.
+bool is_alignment_check;
+
+void as_in_gvisor(int signal, siginfo_t *info, void *context)
+{
+	info->si_code = BUS_ADRALN;
+	if (is_alignment_check)
+		static_cast<ucontext_t *>(context)->uc_mcontext.gregs[REG_TRAPNO] = 17;
+	MUST(hf_nofault_handle(signal, info, context) == !is_alignment_check);
+	if (is_alignment_check)
+		MUST(mmap(bad, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+		     bad);
+}
+
+TEST_IN_CHILD_UNLESS(NoFaultSignals, ALostPageInGVisor, 0, unit::emulated,
+		     "qemu-user does not give the number of an exception")
+{
+	int file = memfd_create("lost", 0);
+	char to[40];
+
+	MUST(mmap(bad, page, PROT_READ, MAP_SHARED | MAP_FIXED, file, 0) == bad);
+	set(SIGBUS, SA_SIGINFO, as_in_gvisor);
+	hf_nofault_handle(0, nullptr, nullptr);
+	size_t left = hf_copy_nofault(to, bad - 20, 40);
+	MUST(left == 20);
+	MUST(hf_nofault_last().address == bad);
+	is_alignment_check = true;
+	left = hf_copy_nofault(to, bad - 20, 40);
+	MUST(left == 0);
+}
+#endif
+
+// Code that puts back what signal() returned drops SA_SIGINFO, and our handler gets no siginfo.
+TEST(NoFaultSignals, SetAgainBySignal)
+{
+	for (int signal : { SIGSEGV, SIGBUS }) {
+		EXPECT_EQ(in_child([signal] {
+				  struct sigaction before, now;
+
+				  set(signal, SA_SIGINFO, open_page);
+				  sigaction(signal, nullptr, &before);
+				  MUST(hf_nofault_install() == 0);
+				  for (bool again : { true, false }) {
+					  ::signal(signal, ::signal(signal, SIG_IGN));
+					  MUST(!hf_nofault_owned());
+					  must_find(HF_NOFAULT_OTHER_HANDLER, "install it again");
+					  if (again) {
+						  MUST(hf_nofault_install() == 0);
+						  MUST(hf_nofault_owned());
+						  must_recover();
+					  }
+				  }
+				  MUST(hf_nofault_remove() == 0);
+				  sigaction(signal, nullptr, &now);
+				  MUST(now.sa_sigaction == before.sa_sigaction);
+				  MUST(now.sa_flags == before.sa_flags);
+			  }),
+			  0)
+			<< signal;
+	}
+}
+
 // The kernel's struct: the C library's hides its own two signals, 32 and 33.
 struct kernel_action {
 	void *handler;
@@ -257,9 +356,13 @@ TEST_IN_CHILD_UNLESS(NoFaultSignals, NothingInterruptsOurHandler, 0, (unit::emul
 
 	MUST(hf_nofault_install() == 0);
 	MUST(syscall(SYS_rt_sigaction, SIGSEGV, nullptr, &now, 8) == 0);
-	uint64_t mask = now.mask | 1u << (SIGKILL - 1) | 1u << (SIGSTOP - 1);
+	uint64_t mask = now.mask | 1u << (SIGKILL - 1) | 1u << (SIGSTOP - 1), raised = 0;
 
-	MUST(mask == UINT64_MAX);
+	// What our handler's own system calls and instructions raise; blocked, it would kill.
+	for (int signal : { SIGSYS, SIGTRAP, SIGILL })
+		raised |= uint64_t{ 1 } << (signal - 1);
+	MUST((mask & raised) == 0);
+	MUST((mask | raised) == UINT64_MAX);
 }
 
 // A thread that is cancelled at any point of a fault must not block other threads.
