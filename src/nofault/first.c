@@ -14,7 +14,8 @@
 	X(fill, hf_detail_memory.fill)                                                             \
 	X(move, hf_detail_memory.move)                                                             \
 	X(compare, hf_detail_memory.compare)                                                       \
-	X(find, hf_detail_memory.find)
+	X(find, hf_detail_memory.find)                                                             \
+	X(words, hf_detail_words)
 
 #define INDEX(name, pointer) INDEX_##name,
 enum { POINTERS(INDEX) COUNT };
@@ -26,7 +27,7 @@ static hf_atomic64_t *const pointers[COUNT] = { POINTERS(POINTER) };
 
 static void first_call(void);
 
-typedef hf_copy_function_t hf_move_function_t;
+typedef hf_copy_function_t hf_move_function_t, hf_words_function_t;
 
 #define FIRST_CALL(result, name, parameters, arguments)                                            \
 	static result first_##name parameters                                                      \
@@ -40,6 +41,7 @@ FIRST_CALL(size_t, clear, (void *dst, size_t len), (dst, len))
 FIRST_CALL(size_t, copy, (void *dst, const void *src, size_t len), (dst, src, len))
 FIRST_CALL(size_t, fill, (void *dst, uint8_t value, size_t len), (dst, value, len))
 FIRST_CALL(size_t, move, (void *dst, const void *src, size_t len), (dst, src, len))
+FIRST_CALL(size_t, words, (void *dst, const void *src, size_t words), (dst, src, words))
 FIRST_CALL(struct hf_memory_result, compare, (const void *a, const void *b, size_t len),
 	   (a, b, len))
 FIRST_CALL(struct hf_memory_result, find, (const void *p, uint8_t byte, size_t len), (p, byte, len))

@@ -40,10 +40,31 @@ static void find(void)
 	_exit(hf_find_nofault(nowhere, 0, 8, &at) == -HF_EFAULT ? 0 : 2);
 }
 
+static void words(void)
+{
+	static uint64_t to[2];
+
+	_exit(hf_copy_nofault_words(to, nowhere, 2) == 2 ? 0 : 2);
+}
+
+/* Inline: no code of the library has run before the fault. */
+static void load(void)
+{
+	uint32_t value;
+
+	_exit(hf_load32_nofault(&value, nowhere) == -HF_EFAULT ? 0 : 2);
+}
+
 static void harmless(void)
 {
 	if (hf_copy_nofault(memory, "text", 4) != 0 || strcmp(hf_copy_chosen(), "other") == 0)
 		_exit(3);
+}
+
+static void copies_then_loads(void)
+{
+	harmless();
+	load();
 }
 
 static void copies_then_faults_elsewhere(void)
@@ -200,6 +221,9 @@ static const struct {
 	{ "clear", clear, SIGSEGV, true },
 	{ "copy", copy, SIGSEGV, true },
 	{ "find", find, SIGSEGV, true },
+	{ "words", words, SIGSEGV, true },
+	{ "a load alone", load, SIGSEGV, false }, /* as nofault_handler.h says */
+	{ "a copy, then a load", copies_then_loads, SIGSEGV, true },
 	{ "a copy, then a fault elsewhere", copies_then_faults_elsewhere, SIGSEGV, false },
 	{ "a copy, then a kill", copies_then_is_killed, SIGSEGV, false },
 	{ "a copy, then an install", copies_then_installs, 0, false },

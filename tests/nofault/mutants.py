@@ -362,6 +362,8 @@ PROGRAMS = [
      "(installed && !hf_detail_is_default(&found)", "(was_set && !hf_detail_is_default(&found)"),
     ("watched by the handler that passes on", "forgotten", "the same, a fault elsewhere", INSTALL, INSTALL,
      "instead_of(&before[i], hf_detail_watching_handler)", "instead_of(&before[i], hf_detail_handler)"),
+    ("a copy of words does not watch", "forgotten", "words", "nofault/first.c", "nofault/first.c",
+     "	X(find, hf_detail_memory.find)                                                             \\\n	X(words, hf_detail_words)", "	X(find, hf_detail_memory.find)"),
     ("without memory an object's sites are not registered", "meanwhile", "no memory for an object's sites", SITES, SITES,
      "r = (struct range *)xalloc_check(calloc(1, sizeof(*r)));",
      "static struct range lost;\n\n		r = (struct range *)calloc(1, sizeof(*r));\n		if (!r)\n			r = &lost;"),
