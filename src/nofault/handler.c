@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * handler - Linux user space: the handler of SIGSEGV and SIGBUS: a fault is recovered, offered to the
- * regions, passed on to the handler before ours, or fatal.
+ * handler - Linux user space: the handler of SIGSEGV and SIGBUS: a fault is recovered, offered to
+ * the regions, passed on to the handler before ours, or fatal.
  *
  * Invariants
  *   H3  `hf_detail_saved` is filled before our handler is installed, and never emptied: a handler
@@ -14,8 +14,8 @@
  *   H5  A signal that would kill the process still kills it, and the core dump shows the fault. If
  *       the instruction will fault again, our handler blocks the signal in the context and returns:
  *       the kernel kills a thread that faults with its signal blocked, and meanwhile the faults of
- *       other threads are still recovered. Other signals are queued again, with the same siginfo and
- *       the default action, and delivered when our handler has returned.
+ *       other threads are still recovered. Other signals are queued again, with the same siginfo
+ *       and the default action, and delivered when our handler has returned.
  */
 #define _GNU_SOURCE /* sigorset */
 #include <errno.h>
@@ -89,8 +89,8 @@ static bool call_hook(int signal, const siginfo_t *info, void *context, sigjmp_b
 }
 
 /*
- * Neither hf_nofault_install() nor hf_nofault_handle() was called: hf_detail_nofault_watch() has set
- * a handler, only to report that.
+ * Neither hf_nofault_install() nor hf_nofault_handle() was called: hf_detail_nofault_watch() has
+ * set a handler, only to report that.
  */
 HF_COLD void report_missing_install(uintptr_t pc)
 {
@@ -173,9 +173,9 @@ int hf_detail_set_action(int signal, void (*action)(int))
 
 /*
  * Exception to H5: qemu-user up to 8.1, which has no vDSO, mistakes a signal that a process queues
- * to itself with the si_code of a fault for a crash of qemu, and lets a SIGBUS repeat for ever if it
- * is blocked. There a memory fault is left to repeat with the default action, and other signals are
- * sent without their siginfo.
+ * to itself with the si_code of a fault for a crash of qemu, and lets a SIGBUS repeat for ever if
+ * it is blocked. There a memory fault is left to repeat with the default action, and other signals
+ * are sent without their siginfo.
  */
 static bool may_queue(const siginfo_t *info)
 {

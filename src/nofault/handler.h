@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_SRC_NOFAULT_HANDLER_H
 #define HF_SRC_NOFAULT_HANDLER_H
-/* handler - what handler.c and install.c share: our handlers, and the actions that they replaced. */
+/*
+ * handler - what handler.c and install.c share: our handlers, and the actions that they replaced.
+ */
 #include <signal.h>
 
 #include "grace.h"

@@ -57,9 +57,9 @@ void hf_detail_handler_set_chosen(void)
 /* ---- installing --------------------------------------------------------------------------- */
 
 /*
- * Without SA_SIGINFO too: signal() drops the flags, so code that saves our handler and sets it again
- * by signal() leaves the address alone. The kernel then gives the handler no siginfo: it works only
- * if is_intact().
+ * Without SA_SIGINFO too: signal() drops the flags, so code that saves our handler and sets it
+ * again by signal() leaves the address alone. The kernel then gives the handler no siginfo: it
+ * works only if is_intact().
  */
 static bool has_handler(const struct sigaction *action, hf_detail_handler_t *function)
 {

@@ -16,8 +16,8 @@
 __thread volatile struct hf_detail_mark *volatile hf_detail_mark;
 
 /*
- * MARKED(to, from, left, statement, otherwise) - runs @statement, with a mark for the accesses to the
- * ends of the two ranges, and @otherwise if it faults. Objects that are used after a fault are
+ * MARKED(to, from, left, statement, otherwise) - runs @statement, with a mark for the accesses to
+ * the ends of the two ranges, and @otherwise if it faults. Objects that are used after a fault are
  * volatile.
  */
 #define MARKED(to, from, left, statement, otherwise)                                               \

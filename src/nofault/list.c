@@ -82,8 +82,8 @@ static inline hf_copy_function_t of_this_cpu(void)
 }
 
 /*
- * Copies @all bytes, at least 1. @ends: gets where both lists end, if it is not NULL. Returns the bytes
- * not copied.
+ * Copies @all bytes, at least 1. @ends: gets where both lists end, if it is not NULL. Returns the
+ * bytes not copied.
  */
 __attribute__((__noinline__)) static size_t copy_any(struct place to, struct place from, size_t all,
 						     struct place *ends)
@@ -117,7 +117,10 @@ __attribute__((__noinline__)) static size_t copy_any(struct place to, struct pla
 	return rest;
 }
 
-/* The same where no sanitizer is linked. While all are short it calls nothing, and so saves no register. */
+/*
+ * The same where no sanitizer is linked. While all are short it calls nothing, and so saves no
+ * register.
+ */
 __attribute__((__noinline__)) static size_t
 copy_all(const struct hf_iovec *dst, const struct hf_iovec *src, size_t all, struct place *ends)
 {

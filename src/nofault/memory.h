@@ -4,9 +4,9 @@
 /*
  * memory - what the implementations of fill, move, compare and find share.
  *
- * Stores keep E1 of implementation.h, so that the count is known when one faults. Loads need no such
- * rule: after a faulting one the rest is done byte by byte from the frontier, and a second fault
- * finds the first bad byte.
+ * Stores keep E1 of implementation.h, so that the count is known when one faults. Loads need no
+ * such rule: after a faulting one the rest is done byte by byte from the frontier, and a second
+ * fault finds the first bad byte.
  */
 #include "implementation.h"
 

@@ -30,8 +30,8 @@ HF_IMPLEMENTATION size_t hf_detail_copy_fsrm(void *dst, const void *src, size_t 
 #define VECTOR_REPEAT 1
 
 /*
- * A section for each kind of vector. Each sets what its templates take and removes it at its end, so
- * their order does not matter.
+ * A section for each kind of vector. Each sets what its templates take and removes it at its end,
+ * so their order does not matter.
  */
 
 /* ---- SSE2 --------------------------------------------------------------------------------- */
@@ -171,8 +171,8 @@ fault:
 
 /*
  * The same as clear_small_, fill_small_ and copy_small_, but each size has its own return
- * instruction. Compilers merge the returns, and the jump to the merged one would cost a third of the
- * total time.
+ * instruction. Compilers merge the returns, and the jump to the merged one would cost a third of
+ * the total time.
  *
  *                      clear, fill  copy    registers                        then
  *   hand_avx2, avx2    all          ..512   ymm0 on, VZEROUPPER at the end   vectors of 32 bytes
@@ -333,9 +333,9 @@ HF_USED_BY_ASSEMBLY size_t hf_detail_copy_few_fault(char *to, const char *from, 
 	TRY("vmovdqu64	%zmm20, -64(%rdi, %" LEN ")", AFTER_64(1))
 
 /*
- * Clear or fill. VERB and NAME: of the implementation. R, MOV, START, VZ: its registers' first digit,
- * its move, how it makes the vector, and what it does at the end. V64, V32, V8: the register of the
- * value of small stores. MIDDLE: for sizes of 65 to 128. ABOVE: code for sizes above 128.
+ * Clear or fill. VERB and NAME: of the implementation. R, MOV, START, VZ: its registers' first
+ * digit, its move, how it makes the vector, and what it does at the end. V64, V32, V8: the register
+ * of the value of small stores. MIDDLE: for sizes of 65 to 128. ABOVE: code for sizes above 128.
  */
 #define SET_BY_HAND(VERB, NAME, V64, V32, V8, R, MOV, START, VZ, MIDDLE, ABOVE) \
 HF_ARCH_NAKED_FUNCTION(hf_detail_ ## VERB ## _ ## NAME, \
@@ -416,8 +416,8 @@ HF_ARCH_NAKED_FUNCTION(hf_detail_ ## VERB ## _ ## NAME, \
 	TRY("vmovdqu64	%zmm21, -64(%rdi, %rdx)", AFTER_64(1))
 
 /*
- * NAME: of the implementation. TO: whose hf_detail_copy_to_ copies across pages; MIDDLE: code for sizes of
- * 65 to 128; MORE: for those above.
+ * NAME: of the implementation. TO: whose hf_detail_copy_to_ copies across pages; MIDDLE: code for
+ * sizes of 65 to 128; MORE: for those above.
  */
 #define COPY_BY_HAND(NAME, R, MOV, VZ, TO, MIDDLE, MORE) \
 HF_ARCH_NAKED_FUNCTION(hf_detail_copy_ ## NAME, \
@@ -498,10 +498,10 @@ HF_ARCH_NAKED_FUNCTION(hf_detail_copy_ ## NAME, \
 #define STORE_LAST_32(numbers, END, FAULT) \
 	EACH(numbers, TRY("vmovdqu	%ymm\\i, 32*\\i-" END "(%rdi, %rdx)", FAULT))
 /*
- * Clear or fill, of sizes above 256: 64 bytes at the start, FIRST, then four aligned vectors of W bytes
- * at a time, from r8 on, and four at the end, from rcx on. SKIP: where r8 may reach rcx at once. The
- * repeated instruction, and ranges whose unaligned stores would cross pages or that end beyond the
- * address space, are left to MORE.
+ * Clear or fill, of sizes above 256: 64 bytes at the start, FIRST, then four aligned vectors of W
+ * bytes at a time, from r8 on, and four at the end, from rcx on. SKIP: where r8 may reach rcx at
+ * once. The repeated instruction, and ranges whose unaligned stores would cross pages or that end
+ * beyond the address space, are left to MORE.
  */
 #define SET_LOOP(LEN, MORE, W, MOV, ALIGNED, VALUE, FIRST, SKIP, VZ) \
 	"	cmp	hf_detail_clear_limits(%rip), %" LEN "\n" /* other_from */ \

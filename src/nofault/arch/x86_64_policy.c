@@ -11,10 +11,10 @@
 #define MIB ((uint64_t)1 << 20)
 
 /*
- * For every processor without a row: right for the Zen 3 and 5 that were measured. Feature flags alone
- * do not decide where a repeated instruction begins: an Emerald Rapids with FSRS stores 192 B to 2 KiB
- * in 1.4 to 4.4 times the loop's time; from 16 MiB on it is as fast as the loop, and twice as fast on a
- * Zen 4.
+ * For every processor without a row: right for the Zen 3 and 5 that were measured. Feature flags
+ * alone do not decide where a repeated instruction begins: an Emerald Rapids with FSRS stores 192 B
+ * to 2 KiB in 1.4 to 4.4 times the loop's time; from 16 MiB on it is as fast as the loop, and twice
+ * as fast on a Zen 4.
  */
 static const struct hf_detail_policy rule = { HF_DETAIL_VECTORS_AVX512, HF_DETAIL_VECTORS_MIXED,
 					      16 * MIB, 32 * MIB, "the rule" };
@@ -82,8 +82,9 @@ struct hf_detail_policy hf_detail_policy_of(const struct hf_detail_cpu *cpu)
 	policy.clear = usable(cpu, policy.clear);
 	policy.copy = usable(cpu, policy.copy);
 	/*
-	 * Intel's repeated move is faster than a loop of 32 bytes, but not than one of 64: an Emerald Rapids
-	 * moves 4 to 16 KiB in .63 to .92 of the time of the former. On no measured AMD processor it is.
+	 * Intel's repeated move is faster than a loop of 32 bytes, but not than one of 64: an
+	 * Emerald Rapids moves 4 to 16 KiB in .63 to .92 of the time of the former. On no measured
+	 * AMD processor it is.
 	 */
 	if (policy.copy == HF_DETAIL_VECTORS_AVX2 && same_vendor(cpu->vendor, "GenuineIntel") &&
 	    has_all(cpu, HF_DETAIL_CPU_FSRM))

@@ -19,7 +19,8 @@
 
 /*
  * value = the words at p and q, one after the other: HALF_LOAD_8_8 or _4_4. Operand 3 is behind q:
- * "2+%2" would be "2+(%rdx)" if the compiler adds nothing to a register, of which the assembler warns.
+ * "2+%2" would be "2+(%rdx)" if the compiler adds nothing to a register, of which the assembler
+ * warns.
  */
 #define HALF_LOAD_TWO_OR(value, LOAD, TYPE, p, q, label)                                           \
 	__asm__ volatile goto(LOAD(label)                                                          \

@@ -3,8 +3,8 @@
 #define HF_NOFAULT_SANITIZE_H
 #pragma GCC system_header
 /*
- * sanitize - which memory each function of nofault.h reads and writes. Sanitizers do not see accesses
- * by assembly, nor by the library, which need not be built with one.
+ * sanitize - which memory each function of nofault.h reads and writes. Sanitizers do not see
+ * accesses by assembly, nor by the library, which need not be built with one.
  *
  *   AddressSanitizer   unmapped memory is legitimate here; an overrun or freed heap block, variable
  *                      or global is a bug. Only ranges that overrun one of these are reported:
@@ -13,8 +13,8 @@
  *   MemorySanitizer    memory that was written counts as initialised, also by a copy, whose source
  *                      may be memory of another process.
  *
- * A function that is not in the table does not compile (HF_DETAIL_OPERATION), and tests/nofault/sanitize
- * compares the table with the functions of the header.
+ * A function that is not in the table does not compile (HF_DETAIL_OPERATION), and
+ * tests/nofault/sanitize compares the table with the functions of the header.
  */
 #include "../compiler.h"
 #include "../env.h"
@@ -109,7 +109,10 @@ HF_INLINE char *hf_detail_asan_bad_byte(const volatile void *p, size_t len)
 	if (HF_LIKELY(!bad))
 		return NULL;
 	kind = __asan_locate_address(bad, name, sizeof(name), &start, &size);
-	/* "heap", "stack", "global"; else "heap-invalid" (an address that no process has), "shadow gap"... */
+	/*
+	 * "heap", "stack", "global"; else "heap-invalid" (an address that no process has),
+	 * "shadow gap"...
+	 */
 	return kind && ((kind[0] == 'h' && kind[1] == 'e' && !kind[4]) ||
 			(kind[0] == 's' && kind[1] == 't') || kind[0] == 'g')
 		       ? (char *)bad

@@ -21,8 +21,8 @@
  *   X3  The instruction refers to its site, so a linker that drops unreferenced sections
  *       (--gc-sections, also with -z start-stop-gc) keeps the site with the instruction.
  *
- * An environment with an exception table of its own (a kernel) defines HF_ENV_SITE(from, to) in its env
- * header, or in a header that this file includes, HF_ENV_FAULTS_HEADER. Elsewhere the linker
+ * An environment with an exception table of its own (a kernel) defines HF_ENV_SITE(from, to) in its
+ * env header, or in a header that this file includes, HF_ENV_FAULTS_HEADER. Elsewhere the linker
  * defines __start_ and __stop_hf_nofault_sites around all sites of an executable or shared object:
  * see nofault.h.
  */
