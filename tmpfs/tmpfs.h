@@ -41,7 +41,8 @@
  *   Any thread, any number at once; not in a signal handler. Not in a child of fork() that does not
  *   exec, unless the program calls liburcu's fork hooks. Not inside a read-side section of urcu-bp:
  *   a call may wait for a grace period. A buffer must not be memory that is paged in from this
- *   file system.
+ *   file system. Not in threads of different real-time priorities on one processor: short sections
+ *   are under spinlocks, and a waiter of higher priority would keep the holder from running.
  *
  * Memory
  *   Memory that has been removed from the tree is freed after a grace period: by the file system's
