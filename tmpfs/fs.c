@@ -142,6 +142,7 @@ HF_TMPFS_API int hf_tmpfs_new(struct hf_tmpfs **fs, const struct hf_tmpfs_option
 	tmpfs_list_init(&made->tables);
 	hf_spinlock_init(&made->nodes_lock);
 	tmpfs_list_init(&made->nodes);
+	tmpfs_clock_begin(&made->clock);
 	error = make_key(&made->key);
 	if (!error)
 		error = hf_tmpfs_thread_begin();
@@ -154,6 +155,7 @@ HF_TMPFS_API int hf_tmpfs_new(struct hf_tmpfs **fs, const struct hf_tmpfs_option
 	}
 	if (error) {
 		(void)tmpfs_memory_end(&made->memory);
+		tmpfs_clock_end(&made->clock);
 		chosen.release(chosen.data, made);
 		return error;
 	}
@@ -207,6 +209,7 @@ HF_TMPFS_API int hf_tmpfs_free(struct hf_tmpfs *fs)
 	for (int kind = 0; kind < TMPFS_KINDS; kind++)
 		unclean |= atomic_load(&fs->allocated[kind]) != 0;
 	unclean |= !tmpfs_memory_end(&fs->memory);
+	tmpfs_clock_end(&fs->clock);
 	fs->options.release(fs->options.data, fs);
 	return unclean ? -EUCLEAN : 0;
 }

@@ -291,9 +291,9 @@ static void do_setattr(fuse_req_t request, fuse_ino_t number, struct stat *wish,
 	if (which & (FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_MTIME_NOW))
 		to.set |= HF_TMPFS_SET_MTIME;
 	if (which & FUSE_SET_ATTR_ATIME_NOW)
-		clock_gettime(CLOCK_REALTIME, &to.atime);
+		to.atime.tv_nsec = UTIME_NOW;
 	if (which & FUSE_SET_ATTR_MTIME_NOW)
-		clock_gettime(CLOCK_REALTIME, &to.mtime);
+		to.mtime.tv_nsec = UTIME_NOW;
 	/* The kernel has checked that the descriptor is open for writing. */
 	if (which & FUSE_SET_ATTR_SIZE)
 		error = hf_tmpfs_truncate(node, NULL, wish->st_size);
@@ -409,7 +409,7 @@ static bool access_time_due(struct hf_tmpfs_node *node)
 	struct stat st;
 
 	(void)hf_tmpfs_stat(node, NULL, false, &st);
-	clock_gettime(CLOCK_REALTIME, &now);
+	clock_gettime(CLOCK_REALTIME_COARSE, &now);
 	return !later(&st.st_atim, &st.st_mtim) || !later(&st.st_atim, &st.st_ctim) ||
 	       now.tv_sec - st.st_atim.tv_sec >= 24 * 60 * 60;
 }

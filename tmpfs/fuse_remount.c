@@ -4,8 +4,8 @@
  *
  * New limits are passed to the running server by an ioctl on the root directory, since the kernel
  * does not know these options; flags such as `ro` are set by mount(2). mount(8) repeats the options
- * of the mount and those of fstab, so an option that can't be changed is an error only if it differs
- * from what the mount has.
+ * of the mount and those of fstab, so an option that can't be changed is an error only if it
+ * differs from what the mount has.
  */
 #include <errno.h>
 #include <stdio.h>

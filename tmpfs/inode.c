@@ -79,7 +79,7 @@ TMPFS_PRIVATE int tmpfs_inode_new(struct hf_tmpfs *fs, const struct tmpfs_inode 
 	hf_spinlock_init(&made->times);
 	made->links = tmpfs_is_dir(made) ? 2 : 1;
 	set_owner(made, dir);
-	made->atime = made->mtime = made->ctime = made->birth = tmpfs_now();
+	made->atime = made->mtime = made->ctime = made->birth = tmpfs_clock_now(&fs->clock);
 	atomic_init(&made->next_cookie, 3); /* behind "." and ".." */
 	if (target) {
 		made->target = target;
@@ -145,7 +145,7 @@ static void set_atime_due(struct tmpfs_inode *inode)
 
 TMPFS_PRIVATE void tmpfs_touch_attributes(struct tmpfs_inode *inode)
 {
-	struct timespec now = tmpfs_now();
+	struct timespec now = tmpfs_clock_now(&inode->block.fs->clock);
 
 	hf_spinlock_lock(&inode->times);
 	inode->ctime = now;
@@ -155,7 +155,7 @@ TMPFS_PRIVATE void tmpfs_touch_attributes(struct tmpfs_inode *inode)
 
 TMPFS_PRIVATE void tmpfs_touch(struct tmpfs_inode *inode)
 {
-	struct timespec now = tmpfs_now();
+	struct timespec now = tmpfs_clock_now(&inode->block.fs->clock);
 
 	hf_spinlock_lock(&inode->times);
 	inode->mtime = inode->ctime = now;
@@ -173,7 +173,7 @@ TMPFS_PRIVATE void tmpfs_accessed(struct tmpfs_inode *inode)
 	if (TMPFS_LIKELY(now.tv_sec <
 			 atomic_load_explicit(&inode->atime_due, memory_order_relaxed)))
 		return;
-	now = tmpfs_now();
+	now = tmpfs_clock_now(&inode->block.fs->clock);
 	hf_spinlock_lock(&inode->times);
 	inode->atime = now;
 	set_atime_due(inode);
@@ -241,6 +241,7 @@ TMPFS_PRIVATE int tmpfs_set_attributes(struct tmpfs_inode *inode,
 				   HF_TMPFS_SET_ATIME | HF_TMPFS_SET_MTIME | HF_TMPFS_CLEAR_SETUID;
 	const unsigned int owner = HF_TMPFS_SET_UID | HF_TMPFS_SET_GID | HF_TMPFS_CLEAR_SETUID;
 	struct hf_tmpfs_caller caller = tmpfs_caller();
+	struct timespec now;
 
 	if (to->set & ~known)
 		return -EINVAL;
@@ -253,13 +254,15 @@ TMPFS_PRIVATE int tmpfs_set_attributes(struct tmpfs_inode *inode,
 		inode->uid = to->uid;
 	if (to->set & HF_TMPFS_SET_GID)
 		inode->gid = to->gid;
+	now = tmpfs_clock_now(&inode->block.fs->clock);
 	hf_spinlock_lock(&inode->times);
 	if (to->set & HF_TMPFS_SET_ATIME)
-		inode->atime = to->atime;
+		inode->atime = to->atime.tv_nsec == UTIME_NOW ? now : to->atime;
 	if (to->set & HF_TMPFS_SET_MTIME)
-		inode->mtime = to->mtime;
+		inode->mtime = to->mtime.tv_nsec == UTIME_NOW ? now : to->mtime;
+	inode->ctime = now;
+	set_atime_due(inode);
 	hf_spinlock_unlock(&inode->times);
-	tmpfs_touch_attributes(inode);
 	hf_mutex_unlock(&inode->lock);
 	return 0;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* objects - see objects.h: allocation, limits, time, and the caller a thread acts for. */
+/* objects - see objects.h: allocation, limits, and the caller a thread acts for. */
 #include <signal.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "objects.h"
@@ -48,15 +47,7 @@ static void put_memory(struct hf_tmpfs *fs, void *object, size_t size)
 		fs->options.release(fs->options.data, object);
 }
 
-/* ---- time, caller -------------------------------------------------------------------------- */
-
-TMPFS_PRIVATE struct timespec tmpfs_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return now;
-}
+/* ---- caller -------------------------------------------------------------------------------- */
 
 static __thread struct {
 	bool is_set;

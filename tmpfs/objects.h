@@ -10,6 +10,7 @@
 #include "holdfast/spinlock.h"
 
 #include "base.h"
+#include "clock.h"
 #include "list.h"
 #include "memory.h"
 #include "rcu.h"
@@ -51,6 +52,7 @@ struct hf_tmpfs {
 	struct tmpfs_siphash_key key;
 	struct tmpfs_dentry *root;  /* its name is empty, and in no directory */
 	struct tmpfs_memory memory; /* unless the program has its own allocate() */
+	struct tmpfs_clock clock;
 	struct hf_tmpfs_options options;
 	atomic_uint_least64_t page_limit, inode_limit; /* UINT64_MAX = none */
 	hf_mutex_t rename;                             /* L1 */
@@ -82,8 +84,8 @@ struct hf_tmpfs {
  */
 TMPFS_PRIVATE void *tmpfs_object_new(struct hf_tmpfs *fs, enum tmpfs_kind kind, size_t size);
 /*
- * Frees one object, or a chain, at once; a chain after a grace period, for which it may wait: not in
- * a read-side section.
+ * Frees one object, or a chain, at once; a chain after a grace period, for which it may wait: not
+ * in a read-side section.
  */
 TMPFS_PRIVATE void tmpfs_object_delete(struct tmpfs_block *block);
 TMPFS_PRIVATE uint64_t tmpfs_objects_delete(struct tmpfs_block *chain); /* returns the bytes */
@@ -97,8 +99,6 @@ TMPFS_PRIVATE bool tmpfs_passed(struct hf_tmpfs *fs, uint64_t stamp);
 /* Adds to the amount in use; false, and no change, if that would exceed the limit. */
 TMPFS_PRIVATE bool tmpfs_reserve(atomic_uint_least64_t *used, uint64_t limit, uint64_t count);
 TMPFS_PRIVATE void tmpfs_unreserve(atomic_uint_least64_t *used, uint64_t count);
-
-TMPFS_PRIVATE struct timespec tmpfs_now(void);
 
 /* The caller that this thread acts for: hf_tmpfs_act_as(). */
 TMPFS_PRIVATE struct hf_tmpfs_caller tmpfs_caller(void);

@@ -79,8 +79,8 @@ TMPFS_PRIVATE void tmpfs_page_free(struct tmpfs_page *page); /* never inserted *
 TMPFS_PRIVATE int tmpfs_page_insert(struct tmpfs_tree *tree, uint64_t index,
 				    struct tmpfs_page *page);
 /*
- * From `first` up to and without `end`, in pieces: the space of a piece becomes free when its memory
- * begins to wait for a grace period, so memory that still waits is bounded.
+ * From `first` up to and without `end`, in pieces: the space of a piece becomes free when its
+ * memory begins to wait for a grace period, so memory that still waits is bounded.
  */
 TMPFS_PRIVATE void tmpfs_pages_remove(struct tmpfs_tree *tree, uint64_t first, uint64_t end);
 TMPFS_PRIVATE void

@@ -17,8 +17,8 @@
  *     (spinlock, bitmap)   refcount  lockref   refcount   (no count)
  *
  *   A node is the program's handle of an inode: it keeps the inode alive, with or without a name,
- *   until the last reference is put. Each call by name takes a node and a path that starts at it, as
- *   mkdirat() and the like; programs that need only absolute paths pass hf_tmpfs_root().
+ *   until the last reference is put. Each call by name takes a node and a path that starts at it,
+ *   as mkdirat() and the like; programs that need only absolute paths pass hf_tmpfs_root().
  *
  *     node ----------------> inode          table --descriptor--> file --> inode
  *     64-bit count           refcount
@@ -27,7 +27,8 @@
  *   The calls behave as on Linux's tmpfs, including their errors, except that: no permission or
  *   privilege is checked, so no call fails with EACCES (of a mount, the kernel checks them); FIFOs,
  *   sockets and devices can be created but not opened (ENXIO). The access time is updated as with
- *   `relatime`.
+ *   `relatime`. Times are ordered with those of the kernel's file systems: what is changed later,
+ *   here or there, is not older. From Linux 6.13 on a file descriptor is kept for that.
  *
  *   New files belong to the thread's caller: see hf_tmpfs_act_as().
  *
@@ -40,12 +41,13 @@
  *   Any thread, any number at once; not in a signal handler. Not in a child of fork() that does not
  *   exec, unless the program calls liburcu's fork hooks. Not inside a read-side section of urcu-bp:
  *   a call may wait for a grace period. A buffer must not be memory that is paged in from this
- *   file system.
+ *   file system. Not in threads of different real-time priorities on one processor: short sections
+ *   are under spinlocks, and a waiter of higher priority would keep the holder from running.
  *
  * Memory
  *   Memory that has been removed from the tree is freed after a grace period: by the file system's
- *   own thread after 20 ms, or by a freeing call if more than 256 KiB wait; above 4 MiB each freeing
- *   call waits for it. So resident memory stays below 1.25 times the limit of data, plus the inodes
+ *   own thread after 20 ms, or by a freeing call if more than 256 KiB wait; above 4 MiB each
+ *   freeing call waits for it. So resident memory stays below 1.25 times the limit of data, plus the inodes
  *   and names, plus 4 MiB and one for each thread. Unused memory is returned to the system.
  *
  *   A call that allocates or frees much of a file makes only writers of that file wait; its space
@@ -219,8 +221,8 @@ HF_TMPFS_API void hf_tmpfs_act_as(const struct hf_tmpfs_caller *caller);
  * ENOTDIR also if the node is not a directory, ENOENT also if it has been removed. Two nodes of
  * different file systems cause EXDEV.
  *
- * *node is set to the node that was found or made, with a reference. Except in lookup, `node` may be
- * NULL.
+ * *node is set to the node that was found or made, with a reference. Except in lookup, `node` may
+ * be NULL.
  */
 struct hf_tmpfs_node;
 
@@ -305,7 +307,10 @@ struct hf_tmpfs_attributes {
 	struct timespec atime, mtime;
 };
 
-/* Sets what `set` names, and always the time of change (ctime). EINVAL: unknown bits in `set`. */
+/*
+ * Sets what `set` names, and always the time of change (ctime). A time whose tv_nsec is UTIME_NOW is
+ * set to that, too. EINVAL: unknown bits in `set`.
+ */
 HF_TMPFS_API int hf_tmpfs_setattr(struct hf_tmpfs_node *node, const char *path, bool follow,
 				  const struct hf_tmpfs_attributes *to);
 
@@ -365,7 +370,8 @@ HF_TMPFS_API int hf_tmpfs_dup(struct hf_tmpfs_table *table, int fd);
 /*
  * Read and write data, at most 0x7ffff000 bytes per call. Reading a hole clears the buffer
  * (hf_clear_nofault); data is copied (hf_copy_to_nofault). EBADF: not open, or not for this access;
- * EISDIR; EFAULT; EINVAL: negative position, or a size above SSIZE_MAX; ENOSPC: no page left; EFBIG.
+ * EISDIR; EFAULT; EINVAL: negative position, or a size above SSIZE_MAX; ENOSPC: no page left;
+ * EFBIG.
  */
 HF_TMPFS_API ssize_t hf_tmpfs_read(struct hf_tmpfs_table *table, int fd, void *to, size_t size);
 HF_TMPFS_API ssize_t hf_tmpfs_pread(struct hf_tmpfs_table *table, int fd, void *to, size_t size,

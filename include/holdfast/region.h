@@ -61,40 +61,62 @@
  *   anonymous memory, or of another file than the one that the region knows.
  *
  * Limits
- *   The zeros are visible to the whole process, including threads without a region. Unless the
- *   region knows its file, they stay after its end: map the file again, or unmap the range. A
- *   region that begins after all regions that were open at the loss have ended reads zeros and does
- *   not report them; one that begins before that reports the loss, unless a region's end has mapped
- *   the file again. A program that maps it again by itself ends its regions first.
- *   The range should be one mapping with one protection. Code under a region may unmap a part of
- *   it, and other memory may come to that place: a fault replaces no more than the mapping in which
- *   it happened, and the end nothing but zeros and the region's file. A mapping that was cut in two
- *   takes two faults. Between that look and the mmap() that follows lie a few microseconds: do not
- *   unmap what another thread is reading under a region.
- *   What is mapped is read from /proc/self/maps. Where that cannot be opened (no /proc, no file
- *   descriptor left), each lost page takes a fault of its own, the zeros stay, and the end reports
- *   the error of open().
- *   Data written to a private mapping behind the lost page is lost, as by a truncation. A huge page
- *   (hugetlbfs) is replaced as a whole, and only if all of it is in the range. If several threads
- *   fault on the same loss at once, bytes written there may become zeros again.
- *   SIGBUS is also raised for a page that can't be read from its disk, or written because the disk
- *   is full: then, too, the rest of the range counts as lost.
- *   A file that is truncated and grows again between two accesses causes no fault, and nothing is
- *   reported: use a lock on the file, or a copy.
- *   A system call on a lost page fails with EFAULT, without a signal. The operations of nofault.h
- *   recover by themselves, and the region does not report their faults.
+ *   Reading zeros. Code that advances by a length which it reads from the file may never end over
+ *   zeros; assertions on the file's content may fail (LMDB's do).
+ *
+ *   After the end. The zeros are visible to the whole process, including threads without a region.
+ *   Unless the region knows its file, they stay after its end: map the file again, or unmap the
+ *   range. A program that maps it again by itself ends its regions first. A new region inherits a
+ *   loss while any region that saw it is open, unless a region's end has mapped the file again.
+ *   Later ones read zeros unreported. Of two losses with good pages between them, in one region, a
+ *   new region inherits those pages, too.
+ *
+ *   The mapping. The range should be one mapping with one protection. Code under a region may unmap
+ *   a part of it, and other memory may come to that place: a fault replaces no more than the mapping
+ *   in which it happened, and the end nothing but zeros and the region's file. A mapping that was
+ *   cut in two takes two faults. Between that look and the mmap() that follows lie a few
+ *   microseconds: do not unmap what another thread is reading under a region. After a loss do not
+ *   call mremap() before the end: zeros that have moved are not recognised.
+ *
+ *   What the kernel must allow. What is mapped is read from /proc/self/maps. Where that cannot be
+ *   opened (no /proc, no file descriptor left), each lost page takes a fault of its own, the zeros
+ *   stay, and the end reports the error of open(). A loss cuts the mapping: a process that has
+ *   vm.max_map_count mappings dies of it. Zeros that are written to count in RLIMIT_DATA and, with
+ *   overcommit_memory 2, as committed: near such a limit each written page takes a fault of its own
+ *   and, if the zeros cannot all become writable at the end, they stay read-only, and the end
+ *   reports -ENOMEM (12). After mlockall(MCL_FUTURE) the zeros are locked, so the kernel makes all
+ *   their page tables at the loss: its time grows with the lost part, and other threads' ends wait.
  *   SIGBUS and SIGSEGV must not be blocked.
- *   Each copy of the static library has its own regions: objects that guard the same memory must
- *   link the shared library. End a region before its memory or its thread ends: no longjmp past
- *   hf_region_end(), no cancellation. If a thread ends with open regions, they are closed, and one
- *   report is made (HF_REPORT_REGION_OPEN_AT_EXIT).
- *   In a fork's child the regions are open that the forking thread has begun, also those of the
- *   process, and no others: they may have been on stacks that the child uses again.
+ *
+ *   What is lost beside the file's end. Data written to a private mapping behind the lost page is
+ *   lost, as by a truncation. A huge page (hugetlbfs) is replaced as a whole, and only if all of it
+ *   is in the range. If several threads fault on the same loss at once, bytes written there may
+ *   become zeros again. SIGBUS is also raised for a page that can't be read from its disk, or
+ *   written because the disk is full: then, too, the rest of the range counts as lost.
+ *
+ *   What is not noticed. A file that is truncated and grows again between two accesses causes no
+ *   fault: use a lock on the file, or a copy. A system call on a lost page fails with EFAULT,
+ *   without a signal. The operations of nofault.h recover by themselves, and the region does not
+ *   report their faults.
+ *
+ *   The region object. Each copy of the static library has its own regions: objects that guard the
+ *   same memory must link the shared library. The object must not lie in memory with a protection
+ *   key, which a signal handler cannot access. End a region before its memory or its thread ends: no
+ *   longjmp past hf_region_end(), no cancellation. If a thread ends with open regions, they are
+ *   closed, and one report is made (HF_REPORT_REGION_OPEN_AT_EXIT). In a fork's child the regions
+ *   are open that the forking thread has begun, also those of the process, and no others: they may
+ *   have been on stacks that the child uses again.
+ *
+ *   Other handlers. libwayland-server passes a SIGBUS that is not its own on by raise(), without the
+ *   address: call hf_nofault_install() after wl_shm_buffer_begin_access() has set its handler.
+ *   Catch2 sets handlers at the start of each test case, and at its end restores those before: call
+ *   hf_nofault_install() in each test case, and hf_nofault_remove() at its end.
  *
  * What it costs
- *   34 ns for begin and end. A loss: about that of the mmap() calls and of the look at what is
- *   mapped, 15 to 30 us measured on a busy machine, independent of the memory that the process has;
- *   before Linux 6.11, which cannot be asked for one mapping, longer with more mappings.
+ *   34 ns for begin and end; hf_region_begin_file() and its end each call fstat(), too. A loss: about
+ *   that of the mmap() calls and of the look at what is mapped, 15 to 30 us measured on a busy
+ *   machine, independent of the memory that the process has; before Linux 6.11, which cannot be
+ *   asked for one mapping, longer with more mappings.
  *
  * Ordering
  *   none for the caller's data, in all operations
@@ -105,11 +127,16 @@
 
 #if HF_ENV_HAS_REGION
 
+/* Pages [from, to) of a region; from >= to = none. */
+struct hf_detail_region_span {
+	hf_atomic64_t from, to;
+};
+
 /* All members are private. Must not be moved or copied between begin and end. */
 typedef struct hf_region {
 	hf_atomic64_t below; /* in its thread's list: struct hf_region *; 0 = none */
-	hf_atomic64_t
-		lost; /* address from which on its pages were lost; HF_DETAIL_REGION_NONE = none */
+	/* The address from which on its pages were lost; HF_DETAIL_REGION_NONE = none. */
+	hf_atomic64_t lost;
 	hf_atomic64_t written; /* address of the first write there; HF_DETAIL_REGION_NONE = none */
 	hf_atomic32_t access;  /* enum hf_detail_region_access */
 	int32_t fd;            /* -1 = not given */
@@ -118,28 +145,44 @@ typedef struct hf_region {
 	void *jump; /* the frame of hf_region_call(); NULL = pages are replaced */
 	uint64_t offset;
 	int32_t prot, flags;
-	uint64_t of_process; /* 1 = serves the faults of all threads */
-	hf_atomic64_t zeros; /* its pages that may be zeros since a loss: src/region/region_list.h */
-	uint64_t seen;       /* `zeros` before the file is mapped again: R5 in region_list.h */
+	uint64_t of_process; /* not 0 = serves the faults of all threads */
+	/* Its pages that may be zeros since a loss (R4, R5 in src/region/region_list.h): */
+	hf_atomic64_t zeros; /* the index of the valid span, plus twice the additions to it */
+	struct hf_detail_region_span span[2];
+	uint64_t seen; /* `zeros` before the file is mapped again */
+	/* The file: src/region/file.c. */
+	uint64_t device, inode;
+	int32_t known; /* enum hf_detail_region_known */
 } hf_region_t;
 
 #define HF_DETAIL_REGION_NONE UINT64_MAX
 
-/* Is the mapping writable? The kernel says it at the first loss, unless begin_file did. */
+/* Is the mapping writable? begin_file knows it; else the kernel is asked at the first loss. */
 enum hf_detail_region_access {
 	HF_DETAIL_REGION_UNKNOWN = 0,
 	HF_DETAIL_REGION_READ_ONLY,
 	HF_DETAIL_REGION_WRITABLE,
 };
 
+/* Where the file's device and inode come from. */
+enum hf_detail_region_known {
+	HF_DETAIL_REGION_BY_FSTAT = 0,
+	HF_DETAIL_REGION_BY_MAPPING, /* a mapping of the file has shown them */
+	HF_DETAIL_REGION_NOT_KNOWN,  /* the file could not be mapped */
+};
+
 /* Details of a loss. Offsets are in bytes from the region's base. */
 struct hf_region_fault {
-	size_t bad;     /* as hf_region_end() returns it */
-	size_t written; /* the first noted write into the lost part; `bad` if it was outside of this
-			   region; the region's length: none */
-	int error;      /* 0; -errno: the file could not be mapped again, and the zeros stay;
-			   -EEXIST (17): it was not mapped again: another mapping is there now;
-			   -EINVAL (22): not a region that is open in this thread */
+	size_t bad; /* as hf_region_end() returns it */
+	/* The first noted write into the lost part; `bad` if it was outside of this region; the
+	   region's length: none. */
+	size_t written;
+	/*
+	 * 0; -errno: the file could not be mapped again, and the zeros stay, or (without a file)
+	 * the zeros could not become writable; -EEXIST (17): the file was not mapped again, since
+	 * another mapping is there now; -EINVAL (22): not a region that is open in this thread.
+	 */
+	int error;
 };
 
 HF_BEGIN_DECLS
@@ -181,7 +224,7 @@ HF_MUST_CHECK int hf_region_begin(hf_region_t *region, const void *base, size_t 
  * Ordering: none
  * Errors:   -EINVAL (22): as above; base and offset don't fit together (not the same place in a
  *           page); flags without exactly one of MAP_SHARED and MAP_PRIVATE, or with MAP_ANONYMOUS;
- *           -EBADF (9): fd is negative
+ *           -EBADF (9): fd is not open
  * Return:   0, or an error, and no region is open
  */
 HF_MUST_CHECK int hf_region_begin_file(hf_region_t *region, const void *base, size_t len, int prot,
@@ -205,7 +248,7 @@ HF_MUST_CHECK int hf_region_begin_process(hf_region_t *region, const void *base,
  * @region: begun by this thread, or by hf_region_begin_process()
  * @fault:  gets the details; may be NULL
  *
- * Context:  any thread; not in a signal handler; may wait while another thread recovers a fault
+ * Context:  any thread; not in a signal handler; sleeps while another thread recovers a fault
  * Ordering: none
  * Errors:   of a region that this thread has not begun: 0, and fault->error is -EINVAL (22)
  * Return:   the offset of the first lost byte; the region's length: nothing was lost
@@ -227,8 +270,8 @@ HF_MUST_CHECK size_t hf_region_end(hf_region_t *region, struct hf_region_fault *
  * signal mask is that at the fault, and the floating-point control bits are those before the call.
  * (On processors without sites, the jump leaves the signal handler.)
  * An exception, pthread_exit() or a cancellation may leave the function, too, and ends the region,
- * if the library was compiled with -fexceptions: CMake's and Meson's builds are, and who compiles
- * holdfast.c of `make single` adds it.
+ * if the library was compiled with -fexceptions: CMake's and Meson's builds are; a program that
+ * compiles holdfast.c of `make single` adds it.
  *
  * Context:  any thread; not in a signal handler
  * Ordering: none

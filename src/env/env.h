@@ -39,6 +39,13 @@ void hf_detail_env_hide_features(void);
 /* Monotonic time, in nanoseconds. Async-signal-safe. */
 uint64_t hf_detail_env_now(void);
 
+/*
+ * Linux user space: a wait's pause number @n, from 0, before it looks again. The first ones yield
+ * the processor; later ones sleep for some 50 us, since a yield lets no thread of lower real-time
+ * priority run. Async-signal-safe; keeps errno.
+ */
+void hf_detail_env_pause(uint32_t n);
+
 /* Bytes of the largest cache, or of a thread's share of it; 0 = not known. */
 uint64_t hf_detail_env_cache_bytes(void);
 

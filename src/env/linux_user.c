@@ -153,6 +153,18 @@ enum hf_env_parked hf_env_park(const struct hf_atomic32 *word, uint32_t expected
 	return error == ETIMEDOUT ? HF_ENV_TIMEOUT : HF_ENV_WOKEN;
 }
 
+enum { PAUSE_YIELDS = 16, PAUSE_NS = 50000 };
+
+void hf_detail_env_pause(uint32_t n)
+{
+	static const hf_atomic32_t never = HF_ATOMIC_INIT(0); /* nobody wakes its waiters */
+
+	if (n < PAUSE_YIELDS)
+		hf_env_yield();
+	else
+		(void)hf_env_park(&never, 0, hf_env_deadline(PAUSE_NS), HF_ENV_PRIVATE);
+}
+
 uint32_t hf_env_unpark(const struct hf_atomic32 *word, uint32_t n, enum hf_env_scope scope)
 {
 	int kept = errno;

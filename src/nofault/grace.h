@@ -24,15 +24,18 @@
  *       would have found the new table. So the writer saw it, and waited. Two rounds are needed
  *       because a reader may load `parity` and be delayed before it increments either counter.
  *   GP3  No writer waits for ever: in each round new readers use the other counter, except for the
- *       delayed ones of GP2, at most one for each thread.
+ *       delayed ones of GP2, at most one for each thread. A reader may need the writer's processor
+ *       to leave, and a writer of a real-time class would keep it from readers of lower priority:
+ *       so the writer sleeps (hf_detail_env_pause()). Readers do not wake it: that would be a
+ *       system call in each handler.
  *
  * Ordering
  *   enter  sequentially consistent; leave  release; wait  sequentially consistent
  *
  * Source  McKenney, "Sleepable RCU" (LWN 202847, 2006): the two counters and the two rounds
  */
+#include "../env/env.h"
 #include "holdfast/internal/atomic.h"
-#include "holdfast/internal/env.h"
 
 /* The readers inside, by parity. Zero-initialised. */
 struct hf_grace {
@@ -69,15 +72,6 @@ HF_INLINE void hf_grace_leave(struct hf_grace *grace, uint32_t parity)
 	(void)hf_atomic32_fetch_sub_release(&grace->inside[parity], 1);
 }
 
-/* The readers may need this processor to leave. */
-HF_INLINE void hf_detail_grace_relax(void)
-{
-	hf_arch_relax();
-#if HF_ENV_HAS_PARK
-	hf_env_yield();
-#endif
-}
-
 /**
  * hf_grace_wait - after publishing a new table (seq. cst.), wait until the old one has no readers
  * @grace: the counters
@@ -91,8 +85,8 @@ HF_INLINE void hf_grace_wait(struct hf_grace *grace)
 		uint32_t old = hf_atomic32_load_relaxed(&grace->parity);
 
 		(void)hf_atomic32_xchg_seq_cst(&grace->parity, 1 - old);
-		while (hf_atomic32_load_seq_cst(&grace->inside[old]))
-			hf_detail_grace_relax();
+		for (uint32_t n = 0; hf_atomic32_load_seq_cst(&grace->inside[old]); n++)
+			hf_detail_env_pause(n); /* GP3 */
 	}
 }
 

@@ -366,13 +366,14 @@ static void wait_for_deliveries(void)
 		pid_t thread = (pid_t)atoi(entry->d_name);
 		int64_t ran = thread && thread != self ? thread_has_run(thread) : -1;
 
-		while (ran >= 0 && !thread_sleeps(dirfd(tasks), entry->d_name) &&
-		       now(CLOCK_MONOTONIC) - start < PATIENCE_NS) {
+		for (uint32_t n = 0; ran >= 0 && !thread_sleeps(dirfd(tasks), entry->d_name) &&
+				     now(CLOCK_MONOTONIC) - start < PATIENCE_NS;
+		     n++) {
 			int64_t runs = thread_has_run(thread);
 
 			if (runs < 0 || runs - ran >= ENOUGH_NS)
 				break;
-			hf_env_yield();
+			hf_detail_env_pause(n);
 		}
 	}
 	if (tasks)

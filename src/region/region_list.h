@@ -2,8 +2,8 @@
 #ifndef HF_SRC_REGION_LIST_H
 #define HF_SRC_REGION_LIST_H
 /*
- * region_list - the lists of open regions, read by signal handlers of all threads. A header, because the
- * model includes it without region.c, and the compiler inlines it into begin and end.
+ * region_list - the lists of open regions, read by signal handlers of all threads. A header,
+ * because the model includes it alone, and the compiler inlines it into begin and end.
  *
  * State
  *   Each thread has a list of its regions, the newest first, in its own memory. While it is not
@@ -26,11 +26,13 @@
  *       caller may reuse the region's memory. Without handlers this costs two loads.
  *   G3  A thread's own list is changed by that thread alone, by one store, so its signal handler
  *       always finds a consistent list.
- *   G4  A handler never waits and never allocates: threads that fault on the same loss each make
- *       their own mapping, and the lowest page counts. (Exception: where hf_region_call() leaves
- *       regions that the function has not ended, it waits for other threads' handlers to return.)
- *   G5  Only pages of the range are replaced, and only for SIGBUS with BUS_ADRERR (or
- *       with gVisor's code for it).
+ *   G4  A handler takes no lock, allocates nothing, and waits for no file: what is known of a
+ *       region's file is looked up outside of the grace period (file.c). Threads that fault on the
+ *       same loss each make their own mapping, and the lowest page counts. (Exception: where
+ *       hf_region_call() leaves regions that the function has not ended, the handler waits until
+ *       the handlers of other threads have returned.)
+ *   G5  Only pages of the range are replaced, and only for SIGBUS with BUS_ADRERR, or with
+ *       gVisor's code for it.
  *   G6  A fault replaces pages of the mapping in which it happened and of no other, and a region
  *       that knows its file those of that file at that place. What it makes writable is zeros, and
  *       what the end maps over is zeros or that file. Each is looked up just before: a thread that
@@ -40,14 +42,19 @@
  *       no reader is inside.
  *   R2  `losses` counts the open regions with a loss. It is incremented before the region is
  *       marked.
- *   R3  A list that a misuse has made a circle (a region that was begun in two threads; a thread that
- *       ended with an open region, whose memory another has got) is followed for
+ *   R3  A list that a misuse has made a circle (a region that was begun in two threads; a thread
+ *       that ended with an open region, whose memory another has got) is followed for
  *       HF_DETAIL_REGION_MOST steps and no more: a signal handler must return.
- *   R4  `zeros` of a region that was open at a loss are its pages that may be zeros since. They are
- *       noted before they are replaced. A region that begins later has none, even if it inherits.
- *   R5  A thread that maps the file again then removes pages from `zeros`: only those noted before
- *       it waited for the handlers to return, so that their zeros were mapped before the file. A
- *       loss noted meanwhile changes `notes`, and its region keeps all.
+ *   R4  The valid span of a region that was open at a loss is its pages that may be zeros since. An
+ *       addition is counted in `zeros`, and made, before the pages are replaced. A region that
+ *       begins meanwhile and finds the span of the faulting thread's region half changed was in the
+ *       lists before the rest of the change, so the thread meets it there (G1). A region that
+ *       begins later has an empty span, even if it inherits.
+ *   R5  A thread that maps the file again then removes its pages from the spans: it writes the
+ *       other span, and makes that the valid one. It reads `zeros` of all regions, then waits for
+ *       the handlers to return: so the additions that it has read are complete, their zeros were
+ *       mapped before the file, and nobody uses the other span any more. An addition since then has
+ *       changed `zeros`, and its region keeps all.
  *
  * tests/model/region.cpp checks these functions.
  */
@@ -83,10 +90,11 @@ struct hf_detail_region_shard {
 struct hf_detail_regions {
 	struct hf_detail_region_shard shard[HF_DETAIL_REGION_SHARDS];
 	struct hf_detail_region_thread process;
-	hf_detail_region_lock_t lock; /* for changes of `process`, waiting and healing */
-	hf_atomic32_t losses;         /* R2 */
-	struct hf_grace grace;        /* for readers of all lists */
-	uint64_t page;                /* bytes of one; set before there are regions */
+	hf_detail_region_lock_t lock;    /* for changes of `process`, and waiting */
+	hf_atomic32_t losses;            /* R2 */
+	struct hf_grace grace;           /* for readers of all lists */
+	uint64_t page;                   /* bytes of one; set before there are regions */
+	hf_detail_region_lock_t healing; /* R5. Its holder may wait for a file, so no other lock */
 };
 
 static inline hf_region_t *hf_detail_region_of(uint64_t p)
@@ -124,90 +132,46 @@ struct hf_detail_region_pages {
 	uint32_t access;
 };
 
-/*
- * R4: the contents of `zeros`, in units of a region's pages, rounded outwards; to = 0: none.
- *
- *        63     48 47          24 23           0
- *       [ notes   |  from         |  to          ]      notes: additions of pages, modulo 2^16
- */
-struct hf_detail_region_span {
-	uint32_t from, to, notes;
-};
-
-enum { HF_DETAIL_REGION_SPAN_BITS = 24, HF_DETAIL_REGION_SPAN_MASK = (1 << 24) - 1 };
-
-static inline struct hf_detail_region_span hf_detail_region_span_of(uint64_t word)
+/* R4: a region that has just begun. */
+static inline void hf_detail_region_no_zeros(hf_region_t *r)
 {
-	struct hf_detail_region_span span = {
-		(uint32_t)(word >> HF_DETAIL_REGION_SPAN_BITS) & HF_DETAIL_REGION_SPAN_MASK,
-		(uint32_t)word & HF_DETAIL_REGION_SPAN_MASK,
-		(uint32_t)(word >> 2 * HF_DETAIL_REGION_SPAN_BITS),
-	};
-
-	return span;
+	hf_atomic64_store_relaxed(&r->zeros, 0);
+	hf_atomic64_store_relaxed(&r->span[0].from, UINT64_MAX);
+	hf_atomic64_store_relaxed(&r->span[0].to, 0);
 }
 
-static inline uint64_t hf_detail_region_span_word(struct hf_detail_region_span span)
-{
-	return (uint64_t)(span.notes & 0xffff) << 2 * HF_DETAIL_REGION_SPAN_BITS |
-	       (uint64_t)span.from << HF_DETAIL_REGION_SPAN_BITS | span.to;
-}
-
-/* A region's pages, and the unit of its span: a page, or more in regions above 32 GiB. */
-struct hf_detail_region_extent {
-	uint64_t start, end;
-	unsigned int shift;
-};
-
-static inline struct hf_detail_region_extent hf_detail_region_extent_of(const hf_region_t *r,
-									uint64_t page)
-{
-	struct hf_detail_region_extent extent;
-
-	extent.start = r->base & ~(page - 1);
-	extent.end = (r->base + r->len + page - 1) & ~(page - 1);
-	extent.shift = (unsigned int)__builtin_ctzll(page);
-	while ((extent.end - extent.start) >> extent.shift >= HF_DETAIL_REGION_SPAN_MASK)
-		extent.shift++;
-	return extent;
-}
-
-/* R4: the pages of the region that may be zeros; from = to: none. */
+/* R4: the pages of the region that may be zeros, by what `zeros` was. */
 static inline struct hf_detail_region_pages hf_detail_region_zeros(const hf_region_t *r,
-								   uint64_t word, uint64_t page)
+								   uint64_t zeros)
 {
-	struct hf_detail_region_extent extent = hf_detail_region_extent_of(r, page);
-	struct hf_detail_region_span span = hf_detail_region_span_of(word);
+	const struct hf_detail_region_span *span = &r->span[zeros & 1];
 	struct hf_detail_region_pages pages = {
-		extent.start + ((uint64_t)span.from << extent.shift),
-		extent.start + ((uint64_t)span.to << extent.shift),
+		hf_atomic64_load_seq_cst(&span->from),
+		hf_atomic64_load_seq_cst(&span->to),
 		hf_atomic32_load_relaxed(&r->access),
 	};
 
 	return pages;
 }
 
-/* R4: notes which of these pages are the region's, before they are replaced. Called inside. */
+/* R4: adds those of these pages that are the region's, before they are replaced. Called inside. */
 static inline void hf_detail_region_add_zeros(hf_region_t *r, struct hf_detail_region_pages lost,
 					      uint64_t page)
 {
-	struct hf_detail_region_extent extent = hf_detail_region_extent_of(r, page);
-	uint64_t from = lost.from > extent.start ? lost.from : extent.start;
-	uint64_t to = lost.to < extent.end ? lost.to : extent.end;
-	uint64_t unit = (uint64_t)1 << extent.shift, word = hf_atomic64_load_seq_cst(&r->zeros);
-	struct hf_detail_region_span span;
+	uint64_t start = r->base & ~(page - 1), end = (r->base + r->len + page - 1) & ~(page - 1);
+	uint64_t from = lost.from > start ? lost.from : start, to = lost.to < end ? lost.to : end;
+	uint64_t zeros = hf_atomic64_load_seq_cst(&r->zeros), old;
+	struct hf_detail_region_span *span;
 
-	from = (from - extent.start) >> extent.shift;
-	to = (to - extent.start + unit - 1) >> extent.shift;
-	do {
-		span = hf_detail_region_span_of(word);
-		if (!span.to || from < span.from)
-			span.from = (uint32_t)from;
-		if (to > span.to)
-			span.to = (uint32_t)to;
-		span.notes++;
-	} while (!hf_atomic64_try_cmpxchg_seq_cst(&r->zeros, &word,
-						  hf_detail_region_span_word(span)));
+	while (!hf_atomic64_try_cmpxchg_seq_cst(&r->zeros, &zeros, zeros + 2))
+		;
+	span = &r->span[zeros & 1];
+	old = hf_atomic64_load_seq_cst(&span->from);
+	while (from < old && !hf_atomic64_try_cmpxchg_seq_cst(&span->from, &old, from))
+		;
+	old = hf_atomic64_load_seq_cst(&span->to);
+	while (old < to && !hf_atomic64_try_cmpxchg_seq_cst(&span->to, &old, to))
+		;
 }
 
 /* The first answer is kept: once the page is zeros, the kernel's answer is about those. */
@@ -283,13 +247,24 @@ static inline void hf_detail_region_inherit_visit(struct hf_detail_regions *all,
 {
 	hf_region_t *newcomer = (hf_region_t *)data;
 	struct hf_detail_region_pages zeros =
-		hf_detail_region_zeros(r, hf_atomic64_load_seq_cst(&r->zeros), all->page);
+		hf_detail_region_zeros(r, hf_atomic64_load_seq_cst(&r->zeros));
 
 	if (zeros.from < zeros.to)
 		(void)hf_detail_region_note_pages(all, newcomer, &zeros);
 }
 
-/* ---- healing: the file is mapped again ------------------------------------------------------- */
+/* G2: when this returns, no reader uses what was removed from the lists before the call. */
+static inline void hf_detail_regions_wait(struct hf_detail_regions *all)
+{
+	if (HF_LIKELY(!hf_atomic32_load_seq_cst(&all->grace.inside[0]) &&
+		      !hf_atomic32_load_seq_cst(&all->grace.inside[1])))
+		return;
+	HF_DETAIL_REGION_LOCK(&all->lock);
+	hf_grace_wait(&all->grace);
+	HF_DETAIL_REGION_UNLOCK(&all->lock);
+}
+
+/* ---- healing: the file is mapped again ------------------------------------------------------ */
 
 static inline void hf_detail_region_heal_begin_visit(struct hf_detail_regions *all, hf_region_t *r,
 						     void *data)
@@ -299,14 +274,14 @@ static inline void hf_detail_region_heal_begin_visit(struct hf_detail_regions *a
 	r->seen = hf_atomic64_load_seq_cst(&r->zeros);
 }
 
-/* R5: before the file is mapped. The caller holds `all->lock` until heal_end() has returned. */
+/* R5: before the file is mapped. The caller holds `all->healing` until heal_end() has returned. */
 static inline void hf_detail_regions_heal_begin(struct hf_detail_regions *all)
 {
 	uint32_t parity = hf_grace_enter(&all->grace);
 
 	hf_detail_regions_each(all, hf_detail_region_heal_begin_visit, NULL);
 	hf_grace_leave(&all->grace, parity);
-	hf_grace_wait(&all->grace);
+	hf_detail_regions_wait(all);
 }
 
 /* Keeps the zeros before or after the healed pages; all of them if there would be two parts. */
@@ -314,22 +289,25 @@ static inline void hf_detail_region_heal_end_visit(struct hf_detail_regions *all
 						   void *data)
 {
 	const struct hf_detail_region_pages *healed = (const struct hf_detail_region_pages *)data;
-	struct hf_detail_region_pages zeros = hf_detail_region_zeros(r, r->seen, all->page);
-	struct hf_detail_region_extent extent = hf_detail_region_extent_of(r, all->page);
-	struct hf_detail_region_span span = hf_detail_region_span_of(r->seen);
+	struct hf_detail_region_pages left = hf_detail_region_zeros(r, r->seen);
+	struct hf_detail_region_span *other = &r->span[~r->seen & 1];
 	uint64_t seen = r->seen;
 
-	if (zeros.from >= zeros.to || healed->to <= zeros.from || zeros.to <= healed->from)
+	(void)all;
+	if (left.from >= left.to || healed->to <= left.from || left.to <= healed->from ||
+	    (left.from < healed->from && healed->to < left.to))
 		return;
-	if (healed->from <= zeros.from && zeros.to <= healed->to)
-		span.from = span.to = 0;
-	else if (healed->from <= zeros.from)
-		span.from = (uint32_t)((healed->to - extent.start) >> extent.shift);
-	else if (zeros.to <= healed->to)
-		span.to = (uint32_t)((healed->from - extent.start + ((uint64_t)1 << extent.shift) -
-				      1) >>
-				     extent.shift);
-	(void)hf_atomic64_try_cmpxchg_seq_cst(&r->zeros, &seen, hf_detail_region_span_word(span));
+	if (left.from < healed->from) {
+		left.to = healed->from;
+	} else if (healed->to < left.to) {
+		left.from = healed->to;
+	} else {
+		left.from = UINT64_MAX;
+		left.to = 0;
+	}
+	hf_atomic64_store_seq_cst(&other->from, left.from);
+	hf_atomic64_store_seq_cst(&other->to, left.to);
+	(void)hf_atomic64_try_cmpxchg_seq_cst(&r->zeros, &seen, seen ^ 1);
 }
 
 /* R5: after the file was mapped at these pages again. */
@@ -341,6 +319,8 @@ static inline void hf_detail_regions_heal_end(struct hf_detail_regions *all,
 	hf_detail_regions_each(all, hf_detail_region_heal_end_visit, &healed);
 	hf_grace_leave(&all->grace, parity);
 }
+
+/* ---- regions begin and end ------------------------------------------------------------------ */
 
 /* Opens a region of this thread, or of `all->process` under `all->lock`. */
 static inline void hf_detail_regions_add(struct hf_detail_regions *all,
@@ -389,17 +369,6 @@ static inline void hf_detail_regions_remove_thread(struct hf_detail_region_threa
 			hf_atomic64_store_seq_cst(&t->next, next);
 	}
 	HF_DETAIL_REGION_UNLOCK(&shard->lock);
-}
-
-/* G2: when this returns, no reader uses what was removed from the lists before the call. */
-static inline void hf_detail_regions_wait(struct hf_detail_regions *all)
-{
-	if (HF_LIKELY(!hf_atomic32_load_seq_cst(&all->grace.inside[0]) &&
-		      !hf_atomic32_load_seq_cst(&all->grace.inside[1])))
-		return;
-	HF_DETAIL_REGION_LOCK(&all->lock);
-	hf_grace_wait(&all->grace);
-	HF_DETAIL_REGION_UNLOCK(&all->lock);
 }
 
 /* Removes a region from the list of this thread, or of `all->process` under `all->lock`. */

@@ -179,4 +179,10 @@ inline void hf_env_yield(const hf_model::where &at = HF_MODEL_HERE)
 	rl::yield(1, at);
 }
 
+/* src/env/env.h: a pause lets all other threads run, whether it yields or sleeps. */
+inline void hf_detail_env_pause(uint32_t)
+{
+	rl::yield(1, HF_MODEL_HERE);
+}
+
 #endif

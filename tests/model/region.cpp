@@ -78,6 +78,7 @@ protected:
 		hf_atomic32_store_relaxed(&all_.shard[0].lock.word, 0);
 		hf_atomic64_store_relaxed(&all_.process.top, 0);
 		hf_atomic32_store_relaxed(&all_.lock.word, 0);
+		hf_atomic32_store_relaxed(&all_.healing.word, 0);
 		hf_atomic32_store_relaxed(&all_.losses, 0);
 		hf_atomic32_store_relaxed(&all_.grace.parity, 0);
 		hf_atomic32_store_relaxed(&all_.grace.inside[0], 0);
@@ -100,7 +101,7 @@ protected:
 		set(there_[n], 1);
 		hf_atomic64_store_relaxed(&r->below, 0);
 		hf_atomic64_store_relaxed(&r->lost, HF_DETAIL_REGION_NONE);
-		hf_atomic64_store_relaxed(&r->zeros, 0);
+		hf_detail_region_no_zeros(r);
 		hf_atomic32_store_relaxed(&r->access, HF_DETAIL_REGION_UNKNOWN);
 		r->base = base;
 		r->len = PAGE;
@@ -156,7 +157,7 @@ protected:
 	{
 		hf_detail_region_pages healed = { BASE, BASE + PAGE, 0 };
 
-		HF_DETAIL_REGION_LOCK(&all_.lock);
+		HF_DETAIL_REGION_LOCK(&all_.healing);
 		if (is_own("heal"))
 			see_again(); /* without waiting */
 		else
@@ -166,7 +167,7 @@ protected:
 			see_again();
 		if (!is_own("keep"))
 			hf_detail_regions_heal_end(&all_, healed);
-		HF_DETAIL_REGION_UNLOCK(&all_.lock);
+		HF_DETAIL_REGION_UNLOCK(&all_.healing);
 	}
 
 public:

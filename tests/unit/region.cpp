@@ -1502,6 +1502,28 @@ TEST_F(Region, APartlyHealedLoss)
 	}
 }
 
+// What is healed in the middle leaves two parts: new regions see both as lost.
+TEST_F(Region, ALossHealedInTheMiddle)
+{
+	Map map(9);
+	hf_region_t all, part, late;
+
+	ASSERT_EQ(map.begin_process(&all), 0);
+	ASSERT_EQ(map.begin_file(&part, 3 * page, 3 * page), 0);
+	map.cut(0);
+	touch(map.at);
+	map.fill(0, 9);
+	EXPECT_EQ(hf_region_end(&part, nullptr), 0u);
+	EXPECT_EQ(map.at[3 * page], content(3 * page));
+	for (size_t at : { 0, 6 }) {
+		ASSERT_EQ(map.begin(&late, at * page, 3 * page), 0);
+		EXPECT_EQ(map.at[at * page], 0);
+		EXPECT_EQ(hf_region_end(&late, nullptr), 0u);
+	}
+	EXPECT_EQ(hf_region_end(&all, nullptr), 0u);
+	ASSERT_TRUE(map.map_again());
+}
+
 // Without a call of hf_nofault_install(), the first hf_region_begin() installs the handler.
 TEST_F(Region, BeginInstallsTheHandlerIfNobodyHas)
 {

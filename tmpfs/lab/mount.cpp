@@ -321,8 +321,9 @@ std::vector<Sample> run_names(const std::string &variant, int names)
 /* ---- waits --------------------------------------------------------------------------------- */
 
 /*
- * The longest wait of a create, close and unlink, and of a stat of the big file, while 2 GiB of that
- * file are allocated, and while they are freed. The kernel must not answer the stat from its cache.
+ * The longest wait of a create, close and unlink, and of a stat of the big file, while 2 GiB of
+ * that file are allocated, and while they are freed. The kernel must not answer the stat from its
+ * cache.
  */
 constexpr off_t BIG = off_t(2) << 30;
 
@@ -471,8 +472,8 @@ std::vector<Cell> mount_cells(const Settings &settings)
 		cells.push_back(cell);
 	}
 	/*
-	 * The peer keeps a descriptor open for each name that the kernel knows: more than a process may
-	 * have. Short runs have no time for it.
+	 * The peer keeps a descriptor open for each name that the kernel knows: more than a process
+	 * may have. Short runs have no time for it.
 	 */
 	for (const std::string &variant : variants) {
 		const int names = settings.names ? settings.names : NAMES_MADE;

@@ -61,12 +61,15 @@ TEST_F(TmpfsData, AccessModes)
 {
 	run(R"(
 		open 1 /f r; open 2 /f w; open 3 /; symlink f /s; symlink none /dangling
-		write 1 x = EBADF; read 2 1 = EBADF; read 9 1 = EBADF; write 9 x = EBADF; read 3 1 = EISDIR
+		write 1 x = EBADF; read 2 1 = EBADF; read 9 1 = EBADF; write 9 x = EBADF
+		read 3 1 = EISDIR
 		pread 0 1 -1 = EINVAL; pwrite 0 x -1 = EINVAL
-		ftruncate 1 0 = EINVAL; ftruncate 3 0 = EINVAL; ftruncate 0 -1 = EINVAL; ftruncate 9 0 = EBADF
+		ftruncate 1 0 = EINVAL; ftruncate 3 0 = EINVAL; ftruncate 0 -1 = EINVAL
+		ftruncate 9 0 = EBADF
 		truncate / 0 = EISDIR; truncate /f -1 = EINVAL; truncate /none 0 = ENOENT
 		truncate /s 1; truncate /dangling 0 = ENOENT
-		fallocate 1 allocate 0 1 = EBADF; fallocate 9 allocate 0 1 = EBADF; seek 9 0 set = EBADF
+		fallocate 1 allocate 0 1 = EBADF; fallocate 9 allocate 0 1 = EBADF
+		seek 9 0 set = EBADF
 	)");
 }
 
@@ -137,8 +140,10 @@ TEST_F(TmpfsData, SpaceOfTargetsAndOfSparseFiles)
 	/* A target of 128 bytes or more counts as a page, as in Linux's tmpfs. */
 	run(R"(
 		limit 6 0; symlink s*127 /short; free = 6 0
-		symlink l*128 /1; symlink l*128 /2; symlink l*128 /3; symlink l*128 /4; symlink l*128 /5
-		symlink l*128 /6; free = 0 0; symlink l*4000 /more = ENOSPC; lstat /1 pages = 1; check
+		symlink l*128 /1; symlink l*128 /2; symlink l*128 /3; symlink l*128 /4
+		symlink l*128 /5
+		symlink l*128 /6; free = 0 0; symlink l*4000 /more = ENOSPC; lstat /1 pages = 1
+		check
 		unlink /1; unlink /2; unlink /3; unlink /4; unlink /5; unlink /6; free = 6 0
 	)");
 	begin();
@@ -146,7 +151,8 @@ TEST_F(TmpfsData, SpaceOfTargetsAndOfSparseFiles)
 	run(R"(
 		pwrite 0 x 2^60 = 1; free = 4 0; stat /f pages = 1
 		pwrite 0 x 2^61+2^60 = 1; free = 2 0; pwrite 0 x 2^62+2^60 = 1; free = 0 0
-		pwrite 0 x 2^62+2^61+2^60 = ENOSPC; pwrite 0 x 2^62+2^60+1p = ENOSPC; free = 0 0; check
+		pwrite 0 x 2^62+2^61+2^60 = ENOSPC; pwrite 0 x 2^62+2^60+1p = ENOSPC; free = 0 0
+		check
 		fallocate 0 punch 2^61+2^60 1p; free = 2 0; check; ftruncate 0 0; free = 6 0
 	)");
 	/* The limit can be lowered, but not below what is in use. */
@@ -195,14 +201,16 @@ TEST_F(TmpfsData, FallocateAndPunch)
 {
 	/* A hole within one page; a hole of one page and parts of two others. */
 	run(R"(
-		pwrite 0 x*20480 0; fallocate 0 punch 100 200; pread 0 202 99 = x.*200x; stat /f pages = 5
+		pwrite 0 x*20480 0; fallocate 0 punch 100 200; pread 0 202 99 = x.*200x
+		stat /f pages = 5
 		fallocate 0 punch 1p-10 1p+20; pread 0 1p+22 1p-11 = x.*4116x
 		stat /f pages size = 4 20480; fallocate 0 keep 0 8p; stat /f pages size = 8 20480
 		fallocate 0 allocate 0 6p+1; stat /f size = 24577; pread 0 4 5p = .*4
 		ftruncate 0 6p+1; stat /f pages = 7
 		fallocate 0 allocate -1 1 = EINVAL; fallocate 0 allocate 0 0 = EINVAL
 		fallocate 0 2 0 1 = EOPNOTSUPP; fallocate 0 16 0 1 = EOPNOTSUPP
-		fallocate 0 allocate max 1 = EFBIG; open 1 /empty rw,creat; fallocate 1 allocate 0 100
+		fallocate 0 allocate max 1 = EFBIG; open 1 /empty rw,creat
+		fallocate 1 allocate 0 100
 		stat /empty size = 100
 	)"); /* a truncation to the current size frees the pages behind the end */
 }
@@ -213,7 +221,8 @@ TEST_F(TmpfsData, Seek)
 {
 	run(R"(
 		pwrite 0 x 2p+5; pwrite 0 x 5p; ftruncate 0 7p
-		seek 0 0 data = 8192; seek 0 2p+9 data = 8201; seek 0 3p data = 20480; seek 0 6p data = ENXIO
+		seek 0 0 data = 8192; seek 0 2p+9 data = 8201; seek 0 3p data = 20480
+		seek 0 6p data = ENXIO
 		seek 0 0 hole = 0; seek 0 2p+9 hole = 12288; seek 0 7p-1 hole = 28671
 		seek 0 7p hole = ENXIO; seek 0 7p data = ENXIO; seek 0 -1 data = ENXIO
 	)");

@@ -18,7 +18,7 @@ from checks import Checks, arguments  # noqa: E402
 
 LAYERS = [
     ["base", "list", "siphash", "tmpfs", "tsan"],
-    ["memory", "rcu"],
+    ["clock", "memory", "rcu"],
     ["objects"],
     ["pages"],
     ["inode"],

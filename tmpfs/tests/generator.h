@@ -7,8 +7,8 @@
 #include "side.h"
 
 /*
- * Each call, its weight, and its arguments: see generator::argument(). Those after the bar (extended
- * attributes, special and nameless files) are not compared with another file system.
+ * Each call, its weight, and its arguments: see generator::argument(). Those after the bar
+ * (extended attributes, special and nameless files) are not compared with another file system.
  */
 const char drawn_calls[] =
 	"open 30 SPFM  close 8 S  dup 3 SS  read 4 SN  pread 8 SNO  write 6 SD  pwrite 12 SDO "

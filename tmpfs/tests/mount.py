@@ -1060,6 +1060,21 @@ def daemon(args):
         assert unmount(path) == 0
 
 
+def times(args):
+    """What is changed later, on the mount or on a file system of the kernel, is not older: make has nothing to do."""
+    with Mount(args.server, "-o", "size=1m") as top, tempfile.TemporaryDirectory() as beside:
+        paths = [folder + "/f%d" % n for n in range(10) for folder in (beside, top)]
+        for n in range(100):
+            for path in paths:
+                fd = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)  # open() looks at the time
+                os.write(fd, b"x")
+                os.close(fd)
+                if n % 2:  # its next time may be a finer one
+                    os.stat(path)
+            stamps = [os.stat(path).st_mtime_ns for path in paths]
+            assert stamps == sorted(stamps), (n, stamps)
+
+
 def random_operations(args):
     """Runs compare.cpp on a mount: random calls, and calls with extreme offsets and lengths."""
     for options in ("size=256k,nr_inodes=24", "size=256k,nr_inodes=24,noatime,max_open=0"):
@@ -1075,7 +1090,7 @@ def random_operations(args):
 CASES = [(case.__name__, case) for case in (
     arguments, fstab_options, mountpoints, sizes, other_sizes, by_the_system, open_files, requests, listings, memory,
     short_of_memory, unmounted_without_memory, every_allocation, nameless, links, links_without_open, mappings,
-    direct, unchecked, terminated, daemon, files, random_operations)]
+    direct, unchecked, terminated, daemon, files, times, random_operations)]
 CASES += [(name, program(words, wanted, commands)) for name, words, wanted, commands in PROGRAMS]
 
 

@@ -58,9 +58,12 @@ TEST_F(TmpfsOwners, AChangeByAnotherUserClearsSetuid)
 	run("stat /f mode = 104755; mkdir /d; chmod /d 6777; chown /d 1 1; stat /d mode = 46777");
 	/* Setgid without S_IXGRP stays if the caller is privileged or in the group. */
 	run(R"(
-		chown /f 0 0; chmod /f 6744; act_as root; chown /f 7 8; stat /f mode = 102744; act_as self
-		chown /f 0 0; chmod /f 6744; act_as member; chown /f 7 8; stat /f mode = 102744; act_as self
-		chown /f 0 0; chmod /f 6744; act_as user; chown /f 7 8; stat /f mode = 100744; act_as self
+		chown /f 0 0; chmod /f 6744; act_as root; chown /f 7 8; stat /f mode = 102744
+		act_as self
+		chown /f 0 0; chmod /f 6744; act_as member; chown /f 7 8; stat /f mode = 102744
+		act_as self
+		chown /f 0 0; chmod /f 6744; act_as user; chown /f 7 8; stat /f mode = 100744
+		act_as self
 		chmod /f 6777
 	)");
 	/* chown(-1, -1) clears the bits without a new owner; every change updates ctime. */
@@ -116,7 +119,8 @@ TEST_F(TmpfsOwners, AFileWithoutAName)
 	struct hf_tmpfs_node *made;
 
 	run(R"(
-		limit 0 3; mkdir /d; open 0 /d tmpfile,rw 600; free = 0 0; open 1 /d tmpfile,rw = ENOSPC
+		limit 0 3; mkdir /d; open 0 /d tmpfile,rw 600; free = 0 0
+		open 1 /d tmpfile,rw = ENOSPC
 		write 0 data; fstat 0 links mode = 0 100600; check
 	)");
 	run("flink 0 /d/named = 0"); /* the inode was counted when it was made */
@@ -142,7 +146,8 @@ TEST_F(TmpfsOwners, AFileWithoutAName)
 TEST_F(TmpfsOwners, Whiteouts)
 {
 	run(R"(
-		limit 0 5; mkdir /d; file /d/f data; file /g; rename /d/f /x whiteout; contents /x = data
+		limit 0 5; mkdir /d; file /d/f data; file /g; rename /d/f /x whiteout
+		contents /x = data
 		lstat /d/f mode device = 20000 0; check
 		rename /x /y whiteout = ENOSPC; stat /x; lstat /y = ENOENT; unlink /d/f
 		rename /x /g whiteout,noreplace = EEXIST; rename /x /g whiteout,exchange = EINVAL
@@ -224,7 +229,8 @@ TEST_F(TmpfsOwners, ExtendedAttributes)
 		EXPECT_EQ(hf_tmpfs_listxattr(root, path, true, list, sizeof(list)), 0);
 		on(R"(
 			getxattr @ user.a 9 = ENODATA; setxattr @ user.a 1 replace = ENODATA
-			setxattr @ user.a 1 create; setxattr @ user.a 2 create = EEXIST; getxattr @ user.a 9 = 1
+			setxattr @ user.a 1 create; setxattr @ user.a 2 create = EEXIST
+			getxattr @ user.a 9 = 1
 			setxattr @ user.a three replace; getxattr @ user.a 9 = three
 			setxattr @ user.empty ""; getxattr @ user.empty 9 = ""
 			setxattr @ user.n*250 v*65536; getxattr @ user.n*250 70000 = v*65536; check
@@ -239,12 +245,15 @@ TEST_F(TmpfsOwners, ExtendedAttributes)
 		EXPECT_EQ(hf_tmpfs_listxattr(root, path, true, page.bad(), 4096), -EFAULT);
 		EXPECT_EQ(hf_tmpfs_setxattr(root, path, true, "user.a", page.bad(), 5, 0), -EFAULT);
 		on(R"(
-			getxattr @ user.a 9 = three; removexattr @ user.a; removexattr @ user.a = ENODATA
+			getxattr @ user.a 9 = three; removexattr @ user.a
+			removexattr @ user.a = ENODATA
 			getxattr @ user.n*250 70000 = v*65536
-			setxattr @ "" 1 = ERANGE; setxattr @ user.n*251 1 = ERANGE; setxattr @ user. 1 = EINVAL
+			setxattr @ "" 1 = ERANGE; setxattr @ user.n*251 1 = ERANGE
+			setxattr @ user. 1 = EINVAL
 			setxattr @ user 1 = EOPNOTSUPP; setxattr @ system.x 1 = EOPNOTSUPP
 			getxattr @ other.x 9 = EOPNOTSUPP; removexattr @ other.x = EOPNOTSUPP
-			setxattr @ user.a v*65537 = E2BIG; setxattr @ user.a 1 4 = EINVAL; setxattr @ user.a 1 3 = ENODATA
+			setxattr @ user.a v*65537 = E2BIG; setxattr @ user.a 1 4 = EINVAL
+			setxattr @ user.a 1 3 = ENODATA
 		)");
 	}
 	run("setxattr /s user.a 1 = EPERM; getxattr /none user.a 1 = ENOENT; removexattr /s user.a "

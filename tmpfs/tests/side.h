@@ -10,9 +10,9 @@
  *
  * Open files are named by slots. A number may be a sum; 3p is three pages, 2^60 a power of two, max
  * and min are the limits of int64_t. In text x*9 means nine x, and "" the empty string. In data
- * that is read a dot stands for a zero byte, and c*N for a run of four or more. A write of @N is one
- * of N bytes, of which none can be read; so is a buffer of more than a MiB. The outcome of a call
- * that fails is the name of its errno.
+ * that is read a dot stands for a zero byte, and c*N for a run of four or more. A write of @N is
+ * one of N bytes, of which none can be read; so is a buffer of more than a MiB. The outcome of a
+ * call that fails is the name of its errno.
  */
 #include <algorithm>
 #include <cerrno>

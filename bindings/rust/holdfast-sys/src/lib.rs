@@ -154,14 +154,14 @@ impl hf_lockref_waitfree_t {
 /// begin and end.
 #[repr(C, align(8))]
 pub struct hf_region_t {
-    bytes: UnsafeCell<[u8; 96]>,
+    bytes: UnsafeCell<[u8; 152]>,
 }
 
 impl hf_region_t {
     /// Makes a region that has not begun.
     #[inline]
     pub const fn new() -> Self {
-        Self { bytes: UnsafeCell::new([0; 96]) }
+        Self { bytes: UnsafeCell::new([0; 152]) }
     }
 
     /// Returns the address, for the functions.

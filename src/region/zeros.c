@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* zeros - pages of zeros in place of lost ones: zeros.h. */
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "holdfast/internal/atomic.h"
+#include "zeros.h"
+
+/* ThreadSanitizer's interceptor reports mmap() as a write to the range: a race with readers. */
+static void *map_once(void *at, size_t len, int prot, int flags, int fd, uint64_t offset)
+{
+#if HF_TSAN
+	return (void *)syscall(SYS_mmap, at, len, prot, flags, fd, offset);
+#else
+	return mmap(at, len, prot, flags, fd, (off_t)offset);
+#endif
+}
+
+void *hf_detail_map(void *at, size_t len, int prot, int flags, int fd, uint64_t offset)
+{
+	void *mapped = map_once(at, len, prot, flags, fd, offset);
+
+	/*
+	 * After mlockall(MCL_FUTURE) the new mapping will be locked, and is counted beside the one
+	 * that it replaces: near RLIMIT_MEMLOCK that is too much. So do not count the old one.
+	 */
+	if (mapped == MAP_FAILED && errno == EAGAIN && flags & MAP_FIXED &&
+	    !syscall(SYS_munlock, at, len))
+		mapped = map_once(at, len, prot, flags, fd, offset);
+	return mapped;
+}
+
+#define ZEROS_MARK (UINT64_C(1) << (sizeof(void *) == 8 ? 62 : 43))
+
+/* 1 = /dev/zero could not be mapped once, so zeros may be anonymous memory. */
+static hf_atomic32_t zeros_lack_mark;
+
+bool hf_detail_is_zeros(const struct hf_detail_mapping *m)
+{
+	if (m->shared)
+		return false;
+	/* Executable, too: READ_IMPLIES_EXEC makes so what is mapped for reading. */
+	if (m->device || m->inode)
+		return m->offset == ZEROS_MARK + m->from;
+	return hf_atomic32_load_relaxed(&zeros_lack_mark) && m->readable && !m->writable &&
+	       !m->executable;
+}
+
+uintptr_t hf_detail_zeros_behind(uintptr_t to, uintptr_t end)
+{
+	struct hf_detail_mapping m;
+
+	while (to < end && !hf_detail_mapping_at(to, &m) && m.from <= to && hf_detail_is_zeros(&m))
+		to = m.to;
+	return to < end ? to : end;
+}
+
+/* Checks what it opens: somebody may have put another file there. Returns a descriptor, or -1. */
+static int open_dev_zero(void)
+{
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/dev/zero", O_RDONLY | O_CLOEXEC);
+	struct stat file;
+
+	if (fd >= 0 &&
+	    (fstat(fd, &file) || !S_ISCHR(file.st_mode) || file.st_rdev != makedev(1, 5))) {
+		(void)syscall(SYS_close, fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* Did mmap() fail for a reason that anonymous memory has, too? */
+static bool is_refused_to_all(int error)
+{
+	return error == ENOMEM || error == EAGAIN || error == EINVAL;
+}
+
+bool hf_detail_map_zeros(uintptr_t from, uintptr_t to, int prot, bool marked)
+{
+	const int flags = MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE;
+	int fd = marked ? open_dev_zero() : -1;
+	void *at = (void *)from, *mapped = MAP_FAILED;
+
+	if (fd >= 0) {
+		mapped = hf_detail_map(at, to - from, prot, flags, fd, ZEROS_MARK + from);
+		(void)syscall(SYS_close, fd);
+	}
+	if (fd < 0 || (mapped == MAP_FAILED && !is_refused_to_all(errno))) {
+		hf_atomic32_store_relaxed(&zeros_lack_mark, 1);
+		mapped = hf_detail_map(at, to - from, prot, flags | MAP_ANONYMOUS, -1, 0);
+	}
+	return mapped == at;
+}
+
+bool hf_detail_open_zeros(const struct hf_detail_mapping *m, uintptr_t from, uintptr_t to)
+{
+	from = from > m->from ? from : m->from;
+	to = to < m->to ? to : m->to;
+	return mprotect((void *)from, to - from, PROT_READ | PROT_WRITE) == 0;
+}

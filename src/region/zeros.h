@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_SRC_REGION_ZEROS_H
+#define HF_SRC_REGION_ZEROS_H
+/*
+ * zeros - pages of zeros in place of lost ones.
+ *
+ * They are a private mapping of /dev/zero, which the kernel treats as anonymous memory but shows as
+ * a file with an offset: ZEROS_MARK plus the address. It stays so when the mapping is cut in two or
+ * its protection changes. So zeros can be told from memory of others.
+ *
+ * Context  any thread, async-signal-safe; may change errno
+ */
+#include <sys/types.h>
+
+#include "mapping.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Is it zeros that we have mapped? Where /dev/zero cannot be opened: that nobody has written to. */
+bool hf_detail_is_zeros(const struct hf_detail_mapping *m);
+
+/* The end of the zeros that follow @to without a gap, at most @end. */
+uintptr_t hf_detail_zeros_behind(uintptr_t to, uintptr_t end);
+
+/*
+ * Replaces pages by zeros; by anonymous memory, of which neighbours merge, if not @marked. Returns
+ * false, with errno, if the kernel refuses; EINVAL: pages are huge.
+ */
+bool hf_detail_map_zeros(uintptr_t from, uintptr_t to, int prot, bool marked);
+
+/* Makes zeros writable that one mapping has, as far as it reaches in [from, to). */
+bool hf_detail_open_zeros(const struct hf_detail_mapping *m, uintptr_t from, uintptr_t to);
+
+/* mmap(), as this library needs it: see zeros.c. */
+void *hf_detail_map(void *at, size_t len, int prot, int flags, int fd, uint64_t offset);
+
+#pragma GCC visibility pop
+
+#endif

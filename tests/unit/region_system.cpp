@@ -1,0 +1,541 @@
+// SPDX-License-Identifier: MIT
+/*
+ * region_system - regions beside what the system does: real-time priorities, a file's server that
+ * does not answer, limits, personalities, huge files. Some look at the library's state.
+ */
+#include "unit.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <semaphore.h>
+#include <sys/ioctl.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include "holdfast/cond.h"
+#include "holdfast/mutex.h"
+#include "holdfast/region.h"
+
+extern "C" { /* whose headers are included above */
+#include "../../src/region/regions.h"
+}
+#include "../lost_page.h"
+
+namespace
+{
+const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+const int RW = PROT_READ | PROT_WRITE;
+enum { CANT = 77 }; /* a child's exit status: the system does not allow the test */
+
+hf_region_fault fault;
+
+/* A file of some pages, which are x in the first bytes, and a mapping of all of it. */
+struct Map {
+	explicit Map(size_t bytes, int protection = RW)
+		: fd(memfd_create("region", MFD_CLOEXEC)), prot(protection), size(bytes)
+	{
+		cut(size);
+		for (size_t at = 0; at < size && at < 256 * page; at += page)
+			MUST(pwrite(fd, "x", 1, static_cast<off_t>(at)) == 1);
+		at = static_cast<char *>(mmap(nullptr, size, prot, MAP_SHARED, fd, 0));
+	}
+	~Map()
+	{
+		munmap(at, size);
+		close(fd);
+	}
+	Map(const Map &) = delete;
+	Map &operator=(const Map &) = delete;
+	void cut(size_t bytes) const { MUST(ftruncate(fd, static_cast<off_t>(bytes)) == 0); }
+	int begin(hf_region_t *r, bool with_file = false) const
+	{
+		return with_file ? hf_region_begin_file(r, at, size, prot, MAP_SHARED, fd, 0)
+				 : hf_region_begin(r, at, size);
+	}
+
+	const int fd, prot;
+	const size_t size;
+	char *at;
+};
+
+char read(const volatile char *at)
+{
+	return *at;
+}
+
+__attribute__((noinline)) void write_to(volatile char *at, char value)
+{
+	*at = value;
+}
+
+class RegionSystem : public ::testing::Test {
+protected:
+	void SetUp() override
+	{
+		ASSERT_EQ(hf_nofault_install(), 0);
+		if (!lost_page_has_its_address())
+			GTEST_SKIP() << LOST_PAGE_HAS_NO_ADDRESS;
+	}
+};
+
+/* ---- real-time priorities ------------------------------------------------------------------- */
+
+/*
+ * Two real-time threads on one processor. The lower calls @low with a function that it calls while
+ * it holds something; then the higher runs at once, in @high, which needs what the lower holds. A
+ * thread that spins or yields is killed after 2 s of processor time. Returns as in_child().
+ */
+template <class Low, class High>
+int at_two_priorities(Low low, High high)
+{
+	return unit::in_child([&] {
+		const int least = sched_get_priority_min(SCHED_FIFO);
+		struct sched_param lower = {}, higher = {};
+		const struct rlimit limit = { 2000000, 2000000 };
+		static sem_t starts, holds;
+		pthread_attr_t attributes;
+		pthread_t thread;
+		cpu_set_t all, one;
+		int cpu = 0;
+		auto run = [](void *function) -> void * {
+			sem_wait(&starts);
+			(*static_cast<Low *>(function))([] { sem_post(&holds); });
+			return nullptr;
+		};
+
+		lower.sched_priority = least;
+		higher.sched_priority = least + 1;
+		MUST(sched_getaffinity(0, sizeof(all), &all) == 0);
+		while (!CPU_ISSET(cpu, &all))
+			cpu++;
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		MUST(sched_setaffinity(0, sizeof(one), &one) == 0);
+		MUST(setrlimit(RLIMIT_RTTIME, &limit) == 0);
+		if (sched_setscheduler(0, SCHED_FIFO, &higher))
+			_exit(CANT);
+		sem_init(&starts, 0, 0);
+		sem_init(&holds, 0, 0);
+		pthread_attr_init(&attributes);
+		pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
+		pthread_attr_setschedpolicy(&attributes, SCHED_FIFO);
+		pthread_attr_setschedparam(&attributes, &lower);
+		if (pthread_create(&thread, &attributes, run, &low))
+			_exit(CANT);
+		sem_post(&starts);
+		sem_wait(&holds);
+		high();
+		pthread_join(thread, nullptr);
+	});
+}
+
+#define EXPECT_AT_TWO_PRIORITIES(low, high)                                                        \
+	do {                                                                                       \
+		int ended = at_two_priorities(low, high);                                          \
+                                                                                                   \
+		if (unit::emulated || ended == CANT)                                               \
+			GTEST_SKIP() << "no real-time priorities here";                            \
+		EXPECT_EQ(ended, 0);                                                               \
+	} while (0)
+
+/* As a thread in the handler of a lost page. */
+template <class F>
+void as_a_handler(F holds)
+{
+	uint32_t parity = hf_grace_enter(&hf_detail_open_regions.grace);
+
+	holds();
+	hf_grace_leave(&hf_detail_open_regions.grace, parity);
+}
+
+TEST_F(RegionSystem, AGracePeriodAtAHigherPriority)
+{
+	static struct hf_grace grace;
+
+	EXPECT_AT_TWO_PRIORITIES(
+		[](auto holds) {
+			uint32_t parity = hf_grace_enter(&grace);
+
+			holds();
+			hf_grace_leave(&grace, parity);
+		},
+		[] { hf_grace_wait(&grace); });
+}
+
+TEST_F(RegionSystem, AnEndAtAHigherPriority)
+{
+	EXPECT_AT_TWO_PRIORITIES([](auto holds) { as_a_handler(holds); },
+				 [] {
+					 Map map(page);
+					 hf_region_t r;
+
+					 MUST(map.begin(&r) == 0);
+					 MUST(hf_region_end(&r, nullptr) == map.size);
+				 });
+}
+
+TEST_F(RegionSystem, AHealingEndAtAHigherPriority)
+{
+	EXPECT_AT_TWO_PRIORITIES([](auto holds) { as_a_handler(holds); },
+				 [] {
+					 Map map(2 * page);
+					 hf_region_t r;
+
+					 MUST(map.begin(&r, true) == 0);
+					 map.cut(page);
+					 MUST(read(map.at + page) == 0);
+					 MUST(hf_region_end(&r, nullptr) == page);
+				 });
+}
+
+/* The regions that its function has left open: the handler waits. */
+TEST_F(RegionSystem, ACallIsLeftAtAHigherPriority)
+{
+	static Map *map;
+
+	EXPECT_AT_TWO_PRIORITIES([](auto holds) { as_a_handler(holds); },
+				 [] {
+					 static hf_region_t left_open;
+					 auto function = [](void *) {
+						 MUST(hf_region_begin(&left_open, map->at, 1) == 0);
+						 (void)read(map->at + page);
+					 };
+
+					 map = new Map(2 * page);
+					 map->cut(page);
+					 MUST(hf_region_call(map->at + page, page, function,
+							     nullptr, nullptr) == -EFAULT);
+				 });
+}
+
+TEST_F(RegionSystem, ALockOfTheListsAtAHigherPriority)
+{
+	static hf_mutex_t mutex;
+
+	EXPECT_AT_TWO_PRIORITIES(
+		[](auto holds) {
+			hf_mutex_lock(&mutex);
+			holds();
+			hf_mutex_unlock(&mutex);
+		},
+		[] {
+			hf_mutex_lock(&mutex);
+			hf_mutex_unlock(&mutex);
+		});
+}
+
+/* ---- a server that does not answer ---------------------------------------------------------- */
+
+/*
+ * From now on this thread's system calls that may wait for this file's server wait for an answer of
+ * whoever has the listener that is returned; -1: not allowed here.
+ */
+int notify(int file)
+{
+	const unsigned int low = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 4 : 0;
+	const unsigned int args = offsetof(struct seccomp_data, args);
+	std::vector<struct sock_filter> filter = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	};
+	auto add = [&](unsigned int number, unsigned int argument) {
+		const struct sock_filter one[] = {
+			BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 4),
+			BPF_STMT(BPF_LD | BPF_W | BPF_ABS, args + 8 * argument + low),
+			BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned int>(file), 0, 1),
+			BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+			BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		};
+
+		filter.insert(filter.end(), std::begin(one), std::end(one));
+	};
+
+#ifdef SYS_fstat
+	add(SYS_fstat, 0);
+#endif
+#ifdef SYS_newfstatat
+	add(SYS_newfstatat, 0);
+#endif
+	add(SYS_statx, 0);
+	add(SYS_mmap, 4);
+	filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+	struct sock_fprog program = { static_cast<unsigned short>(filter.size()), filter.data() };
+
+	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	return static_cast<int>(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+					SECCOMP_FILTER_FLAG_NEW_LISTENER, &program));
+}
+
+/* While a system call of another thread waits for its file, regions of other files end. */
+void nobody_waits(const Map &local)
+{
+	struct hf_detail_regions *all = &hf_detail_open_regions;
+	hf_region_t r;
+
+	MUST(hf_atomic32_load_seq_cst(&all->grace.inside[0]) == 0);
+	MUST(hf_atomic32_load_seq_cst(&all->grace.inside[1]) == 0);
+	MUST(hf_mutex_trylock(&all->lock));
+	hf_mutex_unlock(&all->lock);
+	MUST(local.begin(&r) == 0);
+	MUST(hf_region_end(&r, nullptr) == local.size);
+	MUST(hf_region_begin_process(&r, local.at, local.size) == 0);
+	MUST(hf_region_end(&r, nullptr) == local.size);
+}
+
+/*
+ * A region of a file loses a page. If @refused the first system call, the fstat() of begin, is, so
+ * that the file is looked up at the loss.
+ */
+void lose_beside(bool refused)
+{
+	Map map(4 * page), local(page);
+	std::atomic<int> listener{ 0 };
+	int calls = 0;
+	std::thread thread([&] {
+		hf_region_t r;
+
+		listener = notify(map.fd);
+		if (listener < 0)
+			return;
+		MUST(map.begin(&r, true) == 0);
+		map.cut(page);
+		MUST(read(map.at + 2 * page) == 0);
+		MUST(hf_region_end(&r, &fault) == page && fault.error == 0);
+	});
+
+	unit::wait_until([&] { return listener != 0; });
+	for (struct pollfd ready = { listener, POLLIN, 0 };
+	     listener > 0 && poll(&ready, 1, -1) == 1 && ready.revents & POLLIN; calls++) {
+		struct seccomp_notif call;
+		struct seccomp_notif_resp answer;
+
+		memset(&call, 0, sizeof(call));
+		memset(&answer, 0, sizeof(answer));
+		MUST(ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call) == 0);
+		nobody_waits(local);
+		answer.id = call.id;
+		if (refused && calls == 0)
+			answer.error = -EPERM;
+		else
+			answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+		MUST(ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) == 0);
+	}
+	thread.join();
+	if (listener < 0)
+		_exit(CANT);
+	/* fstat at begin and at the end, mmap at the end; and to look up the file, both. */
+	MUST(calls == (refused ? 5 : 3));
+}
+
+TEST_F(RegionSystem, AFileThatIsWaitedForStopsNoOtherRegion)
+{
+	if (unit::emulated)
+		GTEST_SKIP() << "an emulator has no filters";
+	for (bool refused : { false, true }) {
+		int ended = unit::in_child([&] { lose_beside(refused); });
+
+		if (ended == CANT)
+			GTEST_SKIP() << "no filter with a listener may be set here";
+		EXPECT_EQ(ended, 0) << refused;
+	}
+}
+
+/* ---- limits --------------------------------------------------------------------------------- */
+
+void limit(decltype(RLIMIT_DATA) what, size_t bytes)
+{
+	const struct rlimit to = { bytes, bytes };
+
+	MUST(setrlimit(what, &to) == 0);
+}
+
+/* A number of /proc/self/status, in bytes. */
+size_t of_status(const std::string &name)
+{
+	std::ifstream status("/proc/self/status");
+	size_t kib = 0;
+
+	for (std::string word; status >> word;) {
+		if (word == name + ":")
+			status >> kib;
+	}
+	return kib << 10;
+}
+
+#define SKIP_UNLESS_NATIVE                                                                         \
+	do {                                                                                       \
+		if (unit::emulated || unit::tsan || unit::asan)                                    \
+			GTEST_SKIP() << "the memory is also the emulator's or the sanitizer's";    \
+	} while (0)
+
+// All memory is locked: the zeros are counted beside the pages that they replace.
+TEST_F(RegionSystem, ALimitOfLockedMemory)
+{
+	SKIP_UNLESS_NATIVE;
+	for (bool with_file : { false, true }) {
+		int ended = unit::in_child([&] {
+			const size_t size = 64 * page;
+			hf_region_t r;
+
+			limit(RLIMIT_MEMLOCK, size + size / 2);
+			if (geteuid() == 0) /* root's memory has no limit */
+				MUST(syscall(SYS_setresuid, 65534, 65534, 65534) == 0);
+			MUST(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) == 0); /* for /proc/self */
+			if (syscall(SYS_mlockall, 2 /* MCL_FUTURE */))
+				_exit(CANT);
+			Map map(size);
+
+			MUST(map.at != MAP_FAILED);
+			MUST(map.begin(&r, with_file) == 0);
+			map.cut(page);
+			MUST(read(map.at + 2 * page) == 0);
+			write_to(map.at + 3 * page, 'w');
+			MUST(hf_region_end(&r, &fault) == (with_file ? page : 2 * page));
+			MUST(fault.written == 3 * page && fault.error == 0);
+		});
+
+		if (ended == CANT)
+			GTEST_SKIP() << "memory can't be locked here";
+		EXPECT_EQ(ended, 0) << with_file;
+	}
+}
+
+// Writable pages of a private mapping are data. Each page is made writable by a fault of its own.
+TEST_F(RegionSystem, ALimitOfData)
+{
+	SKIP_UNLESS_NATIVE;
+	for (bool with_file : { false, true }) {
+		int ended = unit::in_child([&] {
+			Map map(1024 * page);
+			hf_region_t r;
+
+			MUST(map.begin(&r, with_file) == 0);
+			limit(RLIMIT_DATA, of_status("VmData") + 5 * page);
+			map.cut(512 * page);
+			write_to(map.at + 600 * page, 'w');
+			write_to(map.at + 700 * page, 'v');
+			MUST(map.at[600 * page] == 'w' && map.at[700 * page] == 'v');
+			MUST(hf_region_end(&r, &fault) == (with_file ? 512 : 600) * page);
+			MUST(fault.written == 600 * page);
+			MUST(fault.error == (with_file ? 0 : -ENOMEM));
+		});
+
+		EXPECT_EQ(ended, 0) << with_file;
+	}
+}
+
+/* From now on more than a page of writable memory is refused, as by strict overcommit. */
+void refuse_writable()
+{
+	const unsigned int low = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 4 : 0;
+	const unsigned int args = offsetof(struct seccomp_data, args) + low;
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 2),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, args + 8 * 2),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned int>(RW), 3, 4),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, args + 8 * 1),
+		BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, static_cast<unsigned int>(page), 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOMEM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { std::size(filter), filter };
+
+	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+}
+
+TEST_F(RegionSystem, WritableMemoryIsRefused)
+{
+	SKIP_UNLESS_NATIVE;
+	EXPECT_EQ(unit::in_child([] {
+			  Map map(64 * page);
+			  hf_region_t r;
+
+			  MUST(map.begin(&r, true) == 0);
+			  refuse_writable();
+			  map.cut(32 * page);
+			  write_to(map.at + 40 * page, 'w');
+			  map.cut(16 * page); /* now a write is noted */
+			  MUST(read(map.at + 20 * page) == 0);
+			  write_to(map.at + 21 * page, 'u');
+			  MUST(map.at[40 * page] == 'w' && map.at[21 * page] == 'u');
+			  (void)!hf_region_end(&r, nullptr); /* may not map it again */
+		  }),
+		  0);
+}
+
+// What is mapped for reading is executable, too: so are the zeros.
+TEST_F(RegionSystem, APersonalityThatExecutesWhatItReads)
+{
+	for (bool with_file : { false, true }) {
+		int ended = unit::in_child([&] {
+			hf_region_t r;
+
+			if (personality(READ_IMPLIES_EXEC) < 0)
+				_exit(CANT);
+			Map map(4 * page);
+
+			MUST(map.begin(&r, with_file) == 0);
+			map.cut(page);
+			MUST(read(map.at + page) == 0);
+			write_to(map.at + 2 * page, 'w');
+			MUST(hf_region_end(&r, &fault) == page);
+			MUST(fault.written == 2 * page && fault.error == 0);
+			map.cut(map.size);
+			MUST(pwrite(map.fd, "n", 1, static_cast<off_t>(2 * page)) == 1);
+			MUST(map.at[2 * page] == (with_file ? 'n' : 'w'));
+		});
+
+		if (ended == CANT)
+			GTEST_SKIP() << "no such personality here";
+		EXPECT_EQ(ended, 0) << with_file;
+	}
+}
+
+/* ---- huge files ----------------------------------------------------------------------------- */
+
+// What later regions inherit is exact to the page, during a loss and after it was healed.
+TEST_F(RegionSystem, ARegionOfManyGigabytes)
+{
+	for (int bits : { 34, 36, 40 }) {
+		const uint64_t bytes = UINT64_C(1) << bits;
+
+		if (bytes > SIZE_MAX)
+			GTEST_SKIP() << "pointers have 32 bits";
+		Map map(static_cast<size_t>(bytes), PROT_READ);
+		const size_t cut = map.size / 2 + 5 * page, around = 3 * page;
+		hf_region_t all, part, later;
+		auto bad = [&](size_t at) {
+			EXPECT_EQ(hf_region_begin(&later, map.at + at, page), 0);
+			return hf_region_end(&later, nullptr);
+		};
+
+		if (map.at == MAP_FAILED)
+			GTEST_SKIP() << "no room for so large a mapping: " << strerror(errno);
+		ASSERT_EQ(hf_region_begin_process(&all, map.at, map.size), 0);
+		ASSERT_EQ(hf_region_begin_file(&part, map.at + cut - around,
+					       map.size - cut + around, PROT_READ, MAP_SHARED,
+					       map.fd, cut - around),
+			  0);
+		map.cut(cut);
+		EXPECT_EQ(read(map.at + cut), 0);
+		EXPECT_EQ(bad(cut - page), page);
+		EXPECT_EQ(bad(cut), 0u);
+		EXPECT_EQ(bad(map.size - page), 0u);
+		map.cut(map.size);
+		EXPECT_EQ(hf_region_end(&part, nullptr), around);
+		for (size_t at = cut - around; at < cut + around; at += page)
+			EXPECT_EQ(bad(at), page) << at;
+		EXPECT_EQ(hf_region_end(&all, nullptr), cut);
+	}
+}
+
+} // namespace
