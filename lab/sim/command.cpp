@@ -223,8 +223,7 @@ static void print_against(const std::vector<Row> &rows, const std::string &base,
 	}
 	if (cut)
 		printf("\n* a run of it was cut at a limit (--limit-s, --limit-events) and covers "
-		       "less "
-		       "simulated time, or none\n");
+		       "less simulated time, or none\n");
 }
 
 static int one_run(const Plan &plan, const std::string &variant, uint64_t seed, bool naps)
