@@ -416,7 +416,7 @@ std::vector<Level> levels_of(std::vector<double> times)
 	for (size_t i = fewest; n >= 5 && i + fewest <= n; i++) {
 		double low = times[i - 1], high = times[i], gap = high - low;
 
-		/* The ends of a level may be outliers: its range is that of its inner three quarters. */
+		/* Without its ends, which may be outliers: the inner three quarters. */
 		auto range = [&](size_t from, size_t to) {
 			size_t cut = (to - from) / 8;
 

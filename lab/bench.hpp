@@ -177,9 +177,9 @@ struct Row {
 };
 
 /*
- * Two levels: at least five times, of which each level has a fifth and two or more, and between them
- * a gap of a quarter that is three times as wide as either level's own range. A median of such a
- * row would depend on chance.
+ * Two levels: at least five times, of which each level has a fifth and two or more, and between
+ * them a gap of a quarter that is three times as wide as either level's own range. A median of such
+ * a row would depend on chance.
  */
 std::vector<Level> levels_of(std::vector<double> times);
 constexpr int ROUNDS_OF_LEVELS = 7; /* that show them most likely */
@@ -261,9 +261,9 @@ Plan plan(const Table &table, const Settings &settings);
 void shorten(std::vector<Plan> *plans, double ms);
 
 /*
- * The rest of a measurement, from recorded times alone: no clock. A cell that has run costs the mean
- * of its runs; one that has not, what was planned, times the ratio of recorded to planned times of
- * those that have.
+ * The rest of a measurement, from recorded times alone: no clock. A cell that has run costs the
+ * mean of its runs; one that has not, what was planned, times the ratio of recorded to planned times
+ * of those that have.
  */
 double left_ms(const std::vector<Plan> &plans);
 /* Sets Cell::planned of each cell so that the rest takes `ms`: the same share of the rounds of each
@@ -316,8 +316,8 @@ bool was_interrupted();
 
 /* What a table's runs gave: the rows that have a sample, with their gaps. */
 std::vector<Row> rows_of(const Plan &plan);
-/* Measures one round of each plan, then the others, plan by plan. Calls `keep` after the first round
- * and after each plan. */
+/* Measures one round of each plan, then the others, plan by plan. Calls `keep` after the first
+ * round and after each plan. */
 void measure(std::vector<Plan> *plans, const Limit &limit, Progress *progress,
 	     const std::function<void()> &keep);
 

@@ -234,7 +234,7 @@ private:
 	}
 };
 
-/* What the machine does before anything is measured: the share of its processors that others have. */
+/* The share of the processors that other programs use before anything is measured. */
 static double watch_others()
 {
 	CpuTime then = cpu_time();

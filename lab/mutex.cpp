@@ -5,9 +5,9 @@
  *
  * Cases: alone, contended (no more threads than processors), oversubscribed. An operation is lock,
  * increment, unlock. Servers share processors, so some cases have all threads on one processor, or
- * unpinned, or beside busy processes (bench.hpp, Placement). A case whose name ends in ", 0.1/0.2 µs" has 0.1 us of work in the critical
- * section and 0.2 us between two operations; without that ending it has none. In addition to the
- * usual fields a row has
+ * unpinned, or beside busy processes (bench.hpp, Placement). A case whose name ends in
+ * ", 0.1/0.2 µs" has 0.1 us of work in the critical section and 0.2 us between two operations;
+ * without that ending it has none. In addition to the usual fields a row has
  *
  *   cpu_ns       processor time of all threads for an operation: work, waiting, kernel
  *   switches_per_op  context switches for an operation, voluntary or not
@@ -18,8 +18,8 @@
  *   wait_max_ns, wait_max_mean_ns   the threads' longest waits: their maximum and their mean
  *
  * and `fairness` is that of the whole run. Quantiles over operations flatter a lock that starves
- * threads: a thread that waits for the whole run is one operation among millions. So the aims judge
- * the tail by the longest waits.
+ * threads: a thread that waits for the whole run is one operation among millions. So the tail is
+ * judged by the longest waits.
  *
  * The waits come from a separate run, with a timestamp before and after each lock(); the holder
  * takes the second one, so the critical section is longer there. Each of the two runs has half of

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* schedule - which cell runs when and how often: rounds that fit in the time, progress, disturbances. */
+/* schedule - which cell runs when and how often; progress; who disturbed the run. */
 #include "bench.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace lab
 
 /* ---- plans ---------------------------------------------------------------------------------- */
 
-/* The planned time of a run: its window, and starting the threads or measuring two transfer times. */
+/* The planned time of a run: the window, and threads to start or two transfers to measure. */
 static double planned_ms(const Cell &cell)
 {
 	return cell.window_ms + cell.setup_ms + (cell.contended() ? 3 : 1);

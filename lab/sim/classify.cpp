@@ -301,8 +301,7 @@ int classify_command(const std::vector<std::string> &words)
 			}
 			by_distance[distance(list[a], list[b])].push_back(swaps);
 			printf("message %d to %d (%s): %.1f ns by compare-and-swap, round trip "
-			       "%.1f; %.1f "
-			       "by load and store\n",
+			       "%.1f; %.1f by load and store\n",
 			       list[a].id, list[b].id, distance_names[distance(list[a], list[b])],
 			       swaps, 2 * swaps, stores);
 		}
@@ -315,8 +314,8 @@ int classify_command(const std::vector<std::string> &words)
 		double expected = static_cast<double>(t - 1);
 
 		printf("%zu threads on one loop of compare-and-swaps: %.2f retries a success (T-1 "
-		       "= %.0f, "
-		       "root of T = %.1f), %.1f ns, fairness %.2f; with the hint %.2f, %.1f ns\n",
+		       "= %.0f, root of T = %.1f), %.1f ns, fairness %.2f; with the hint %.2f, "
+		       "%.1f ns\n",
 		       t, plain.retries, expected, std::sqrt(static_cast<double>(t)), plain.ns,
 		       plain.fairness, hinted.retries, hinted.ns);
 		if (t >= 8) {
@@ -369,9 +368,9 @@ int classify_command(const std::vector<std::string> &words)
 
 	if (near == 0)
 		near = std::max(median(by_distance[SOCKET]), 40.0);
+	/* In two parts, so that REUSE does not take it for this file's own licence. */
 	file = "# SPDX-License-"
-	       "Identifier: MIT\n# Written by `hf-lab classify`. Parameters that it "
-	       "does not "
+	       "Identifier: MIT\n# Written by `hf-lab classify`. Parameters that it does not "
 	       "measure are in machines/common.\ntitle = \"" +
 	       cpu_name() + "\"\n";
 #if defined(__aarch64__)
@@ -412,8 +411,7 @@ int classify_command(const std::vector<std::string> &words)
 	printf("wrote %s\n", out.c_str());
 	if (n < 8)
 		printf("%zu processors can't tell in which order a line serves its requests: "
-		       "`simulate` "
-		       "takes all classes\n",
+		       "`simulate` takes all classes\n",
 		       n);
 	return 0;
 }

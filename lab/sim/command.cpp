@@ -18,8 +18,9 @@ namespace sim
 static const char usage[] =
 	R"(usage: hf-lab simulate --machine NAME|FILE.toml [--table NAME] [--threads LIST]
                        [--work LIST] [--between LIST] [--class LIST] [--variants LIST] [--seeds N]
-                       [--place HOW] [--set NAME=VALUE]... [--no-sweep] [--against NAME [--by-class]]
-                       [--window-us N] [--limit-s N] [--limit-events N] [--jobs N] [--json FILE]
+                       [--place HOW] [--set NAME=VALUE]... [--no-sweep] [--window-us N]
+                       [--against NAME [--by-class]] [--limit-s N] [--limit-events N]
+                       [--jobs N] [--json FILE]
        hf-lab simulate --validate [--no-sweep] [--jobs N] [--json FILE]
        hf-lab simulate --one-run VARIANT --machine NAME [--seed N] ...
 
@@ -222,8 +223,7 @@ static void print_against(const std::vector<Row> &rows, const std::string &base,
 	}
 	if (cut)
 		printf("\n* a run of it was cut at a limit (--limit-s, --limit-events) and covers "
-		       "less "
-		       "simulated time, or none\n");
+		       "less simulated time, or none\n");
 }
 
 static int one_run(const Plan &plan, const std::string &variant, uint64_t seed, bool naps)

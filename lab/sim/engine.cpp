@@ -229,11 +229,7 @@ public:
 		stats.lock_ps += lock;
 		stats.unlock_ps += unlock;
 	}
-	void note_retries(uint32_t retries, bool fallback)
-	{
-		stats.retries += retries;
-		stats.fallbacks += fallback;
-	}
+	void note_fallback(bool fallback) { stats.fallbacks += fallback; }
 	Stats stats;
 
 private:
@@ -438,7 +434,6 @@ void Engine::run_thread(Thread &thread, Time time)
 	thread.now = std::max(thread.now, time);
 	thread.state = State::RUNNING;
 	current_ = &thread;
-	stats.switches++;
 	*thread.fiber = std::move(*thread.fiber).resume();
 	current_ = nullptr;
 }
@@ -1558,7 +1553,7 @@ SIM(void, hf_sim_op, (void), operation())
 SIM(void, hf_sim_work, (double ns), work(ns))
 SIM(int64_t, hf_sim_time, (void), thread_time())
 SIM(void, hf_sim_spent, (int64_t lock, int64_t unlock), spent(lock, unlock))
-SIM(void, hf_sim_retries, (uint32_t retries, bool fallback), note_retries(retries, fallback))
+SIM(void, hf_sim_fallback, (bool fallback), note_fallback(fallback))
 
 void *hf_sim_node(uint32_t index)
 {

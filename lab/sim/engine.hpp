@@ -36,13 +36,13 @@ namespace sim
 {
 
 struct Stats {
-	uint64_t events = 0, switches = 0;
+	uint64_t events = 0;
 	uint64_t transfers = 0;               /* of lines between caches */
 	uint64_t swaps = 0, failed_swaps = 0; /* compare-and-swaps */
 	uint64_t naps = 0;                    /* sleeps of polling threads: E3 */
 	uint64_t preemptions = 0, parks = 0;
-	int64_t lock_ps = 0, unlock_ps = 0;  /* time in a lock's operations, of all threads */
-	uint64_t retries = 0, fallbacks = 0; /* of lockref's slow paths */
+	int64_t lock_ps = 0, unlock_ps = 0; /* time in a lock's operations, of all threads */
+	uint64_t fallbacks = 0;             /* operations of a lockref that took the lock */
 };
 
 struct Result {

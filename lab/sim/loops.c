@@ -15,7 +15,7 @@
 #define HF_LOCKREF_RETRIES hf_sim_knobs.retries
 #define HF_SPINLOCK_QUEUED_PASSES hf_sim_knobs.passes
 #define HF_SPINLOCK_QUEUED_PATIENCE_NS hf_sim_knobs.patience_ns
-#define HF_DETAIL_LOCKREF_NOTE(retries, fallback) hf_sim_retries(retries, fallback)
+#define HF_DETAIL_LOCKREF_NOTE(retries, fallback) ((void)(retries), hf_sim_fallback(fallback))
 
 /* The lock half spins: with the mutex the table would measure parking. */
 #define HF_LOCKREF_LOCK_HEADER "lockref/queued_lock.h"

@@ -270,7 +270,8 @@ Machine as_class(const Machine &machine, const std::string &class_name)
 	return m;
 }
 
-double message_ns(const Machine &machine, int a, int b)
+/* The result of the message benchmark between the hardware threads @a and @b. */
+static double message_ns(const Machine &machine, int a, int b)
 {
 	const struct hf_sim_arch &arch = machine.arch == "x86_64" ? hf_sim_arch_x86_64
 								  : hf_sim_arch_aarch64;

@@ -134,9 +134,6 @@ Machine as_class(const Machine &machine, const std::string &class_name);
  */
 void calibrate(Machine *machine);
 
-/* The result of that benchmark between the hardware threads @a and @b. */
-double message_ns(const Machine &machine, int a, int b);
-
 } // namespace sim
 
 #endif

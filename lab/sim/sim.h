@@ -60,7 +60,8 @@ void hf_sim_work(double ns);
 /* The simulated time in picoseconds; adds the times of a lock and an unlock to the statistics. */
 int64_t hf_sim_time(void);
 void hf_sim_spent(int64_t lock, int64_t unlock);
-void hf_sim_retries(uint32_t retries, bool fallback);
+/* Notes an operation of a lockref that was not inline, and whether it took the lock. */
+void hf_sim_fallback(bool fallback);
 
 /* The knob `beside`: no other lock, the spinlock of arm64 until Linux 4.18, or the one since. */
 enum hf_sim_beside { HF_SIM_ALONE, HF_SIM_TICKET, HF_SIM_MCS };

@@ -18,7 +18,7 @@ namespace sim
 namespace
 {
 
-/* The rows of published.csv and files of its format. */
+/* The rows of the two files published.csv. */
 class Published {
 public:
 	Published()
@@ -26,8 +26,6 @@ public:
 		read(HF_SIM_PUBLISHED);
 		read(HF_SIM_PUBLISHED_MORE);
 	}
-	explicit Published(const char *path) { read(path); }
-	const std::vector<std::vector<std::string>> &rows() const { return rows_; }
 	struct Value {
 		double value;
 		std::string source;
@@ -119,7 +117,6 @@ public:
 		graviton2();
 		rcuref();
 		increments();
-		two_processors();
 	}
 
 private:
@@ -199,8 +196,7 @@ private:
 			{ "28 threads: bounded over unbounded", "bounded (100) over unbounded",
 			  "open-close speedup", "bounded", 28, 1.1, 1.9,
 			  "published for whole system calls, which contend for more than two "
-			  "locks; "
-			  "and the number of threads is a guess" },
+			  "locks; and the number of threads is a guess" },
 			{ "28 threads: locked over unbounded", "lockref disabled over enabled",
 			  "open-close speedup", "locked", 28, 1.1, 1.9,
 			  "published for whole system calls, which contend for more than two "
@@ -256,8 +252,7 @@ private:
 				    { role, missed ? 0.45 : 0.7, missed ? 0.7 : 1.3 }, { one },
 				    per_second,
 				    missed ? "two siblings on each core: in fact the line stays "
-					     "with "
-					     "the core, but in the simulation it leaves"
+					     "with the core, but in the simulation it leaves"
 					   : "");
 			}
 		}
@@ -292,8 +287,7 @@ private:
 				    ? "in the simulation siblings add a third, in fact they double "
 				      "it: the model of siblings is too simple (docs/design/0021)"
 				    : "hold_cycles was fitted to Cascade Lake's fstat, and the "
-				      "source "
-				      "does not name its x86 processor");
+				      "source does not name its x86 processor");
 		}
 	}
 
@@ -387,8 +381,7 @@ private:
 				    { base(m, one.sim_table, one.variant, threads, 400) },
 				    ns_per_op,
 				    "a load between two swaps costs more in fact: it fetches the "
-				    "line "
-				    "shared, and the swap then needs it exclusive");
+				    "line shared, and the swap then needs it exclusive");
 			}
 		}
 	}
@@ -403,9 +396,8 @@ private:
 		    { Role::KNOWN_MISS, 0.05, 0.3 },
 		    { base(m, "rcuref", "inc_not_zero wait=none", 112, 400) }, retries,
 		    "the class, fitted to another machine's fstat, holds a line for a retry, and "
-		    "this "
-		    "machine, which its source does not name, does not; siblings add to the error "
-		    "(docs/design/0021). The next row is of class random");
+		    "this machine, which its source does not name, does not; siblings add to the "
+		    "error (docs/design/0021). The next row is of class random");
 		m = prepare(load_machine(machine_path("cascadelake-2x24")), "random",
 			    { { "cores", 28 } });
 		add("112 CPUs", "the same, as class random", "retries", value,
@@ -463,48 +455,16 @@ private:
 			    { one }, ns_per_op,
 			    missed ? "within one or two complexes the line is held for longer than "
 				     "in the rest of the curve; the class was fitted to 64 "
-				     "threads, "
-				     "and the transfers are of an older EPYC"
+				     "threads, and the transfers are of an older EPYC"
 				   : "");
 		}
-	}
-
-	/* The lab's own results with two processors, for which the model is weakest. */
-	void two_processors()
-	{
-		const Published measured(HF_SIM_MEASURED);
-
-		for (const std::vector<std::string> &f : measured.rows()) {
-			Machine m = own(f[2].c_str());
-			int threads = std::stoi(f[4]);
-			std::string source = f[1].substr(f[1].find_last_of('/') + 1);
-			Case one = base(m, f[0].c_str(), f[3], threads, threads > 2 ? 20000 : 500);
-
-			if (!f[7].empty()) {
-				one.between_ns = std::stod(f[7]);
-				one.work_ns = std::stod(f[7].substr(f[7].find('/') + 1));
-				one.window_ns = 20e6;
-			}
-			add(m.title.substr(0, m.title.find(',')) + " " + date_of(source) +
-				    ", 2 CPUs",
-			    (f[0] == f[3] ? "" : f[0] + " ") + f[3] + ", " + f[4] +
-				    (threads == 1 ? " thread" : " threads") +
-				    (f[7].empty() ? "" : ", " + f[7] + " ns of work"),
-			    "ns", { std::stod(f[5]), f[1] }, { Role::SHOWN, 0, 0 }, { one },
-			    ns_per_op, "the model is weakest with two threads");
-		}
-	}
-	static std::string date_of(const std::string &file)
-	{
-		size_t year = file.find("-20");
-
-		return year == std::string::npos ? file : file.substr(year + 1, 10);
 	}
 };
 
 } // namespace
 
-std::vector<Figure> figures(int jobs, bool sweeps)
+/* All figures, with seed 1. @sweeps: all but `shown` ones also with other values of parameters. */
+static std::vector<Figure> figures(int jobs, bool sweeps)
 {
 	List list;
 	std::vector<Case> cases;
@@ -571,9 +531,8 @@ int validate(const std::string &json, int jobs, bool sweeps)
 	int outside = 0;
 
 	printf("SIMULATED against published. o: a parameter was fitted to it; *: held out; x: "
-	       "known "
-	       "to be\nwrong; -: shown only. The error, and its range over other values of the "
-	       "machine's parameters.\n");
+	       "known to be\nwrong; -: shown only. The error, and its range over other values of "
+	       "the machine's parameters.\n");
 	for (const Figure &f : list) {
 		const char *mark = f.role == Role::CALIBRATION  ? "o"
 				   : f.role == Role::HELD_OUT   ? "*"

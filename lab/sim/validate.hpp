@@ -9,7 +9,7 @@
  *   held out     nothing was fitted to it; it must be within its tolerance
  *   known miss   the simulator is known to be wrong about it; its error must be within given
  *                bounds, so that a change of the model that repairs it or makes it worse is noticed
- *   shown        it has no tolerance
+ *   shown        it has no tolerance, since the model has only a part of what was measured
  */
 #include <string>
 #include <vector>
@@ -30,9 +30,6 @@ struct Figure {
 	double ratio() const { return simulated / published; }
 	bool ok() const { return role == Role::SHOWN || (ratio() >= low && ratio() <= high); }
 };
-
-/* All figures, with seed 1. @sweeps: all but `shown` ones also with other values of parameters. */
-std::vector<Figure> figures(int jobs, bool sweeps);
 
 } // namespace sim
 

@@ -1,12 +1,15 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
- * rows - simulated runs, processed by hf-lab's code: cases that are rare in real measurements. For run.py.
+ * rows - simulated runs, processed by hf-lab's code, for run.py: cases that are rare in real
+ * measurements.
  *
- *   hf-lab-rows [wrong | slow | robbed]   wrong: one row has a wrong count; slow: the time limit is reached;
- *                                         robbed: others had the processors
- *   hf-lab-rows forecast                  a line for each of several made-up runs: when a fifth of the time
- *                                         had passed, what the progress line said it would take, and what it took
- *   hf-lab-rows levels                    the levels of made-up times, and a row that has two, as text
+ *   hf-lab-rows            made-up rows, as hf-lab --json writes them
+ *   hf-lab-rows wrong      one row has a wrong count
+ *   hf-lab-rows slow       the time limit is reached
+ *   hf-lab-rows robbed     others had the processors
+ *   hf-lab-rows forecast   a line for each of several runs: what the line of progress announced
+ *                          when a fifth of the time had passed, and how long the run took
+ *   hf-lab-rows levels     the levels of made-up times, and a row that has two, as text
  */
 #include "../../lab/bench.hpp"
 
@@ -88,7 +91,7 @@ struct Kind {
 	int least = 3;
 };
 
-/* Really takes that long, `load` times as long from `busy_from_ms` on; says in between how far it is. */
+/* Takes that long, `load` times as long from `busy_from_ms` on, and reports how far it is. */
 static Cell costly(const Kind &kind, int number, double busy_from_ms, double load)
 {
 	Cell cell;

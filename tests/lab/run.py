@@ -5,6 +5,8 @@
 usage: run.py [CLASS...] HF_LAB
 """
 import functools
+import glob
+import gzip
 import json
 import os
 import re
@@ -87,32 +89,26 @@ def tables():
     return [*TABLES, *here(TMPFS)]
 
 
-def optional(peers):
-    """The variants of the libraries that `hf-lab list` does not call missing."""
-    missing = re.findall(r"(?m)^missing +(.*)", lab("list").stdout)
-    return set().union(*(names for library, names in peers.items()
-                         if not any(library in line for line in missing)))
-
-
 def can_mount():
     return os.geteuid() == 0 and os.path.exists("/dev/fuse")
 
 
-def variants(rows, *kinds):
-    return {row["variant"] for row in rows if not kinds or row["kind"] in kinds}
+def kept(rows):
+    """What of these rows any machine must have: (table, variant, case), numbers left out."""
+    by_processor = ("clear", "copy", "verbs")  # their other variants depend on it
+    return {(row["table"], row["variant"], re.sub(r"\d+", "N", row["case"])) for row in rows
+            if row["kind"] not in ("peer", "again") and (row["table"] not in by_processor or row["variant"] == "default")}
 
 
 class Lab(unittest.TestCase):
-    def test_list(self):
-        done = lab("list")
-        self.assertEqual(done.returncode, 0)
-        for table in TABLES:
-            self.assertIn(table, done.stdout)
-
-    def test_help(self):
-        self.assertEqual(lab("--help").returncode, 0)
+    def test_commands(self):
+        self.assertLessEqual(set(TABLES), set(re.findall(r"(?m)^\w+", lab("list").stdout)))
         self.assertIn("--window-ms", lab("--help").stdout)
-        self.assertEqual(lab().returncode, 2)
+        for word in ("erms", "fsrm", "mops", "HOLDFAST_CLEAR", "HOLDFAST_COPY", "generic"):
+            self.assertIn(word, lab("cpu").stdout)
+        self.assertEqual([lab(*words).returncode for words in ([], ["cpu", "x"], ["--help"])], [2, 2, 0])
+        rows = rows_of("refcount", "--threads", "1", "--only", "asm", *QUICK)["rows"]
+        self.assertEqual({row["variant"] for row in rows}, {"asm", "unchecked"})  # the baseline, too
 
     def test_bad_arguments_give_one_line(self):
         for arguments, words in (
@@ -155,56 +151,39 @@ class Lab(unittest.TestCase):
                     if row["variant"] == row["baseline"] and row["ratio"] is not None:
                         self.assertEqual(row["ratio"], 1)
 
-    def test_rows_are_all_variants(self):
-        folder = os.listdir(os.path.join(SOURCE, "lab", "variants", "spinlock"))
-        spinlocks = {name[:-2] for name in folder
-                     if name.endswith(".h") and name != "user_nodes.h"} | {"ticket"}
-        refcounts = ("unchecked", "cmpxchg", "saturating", "asm")
-        lockrefs = ("unbounded", "bounded", "locked")
-        limited = ["bounded-%d" % limit for limit in (15, 50, 100, 200, 500)]
-        swept = ["unbounded", "bounded-15", "bounded-100"]
-        wanted = {
-            "refcount": {*refcounts, "rcuref", "default"},
-            "spinlock": {*spinlocks, "small", "default"}
-                        | {"%s wait=%s" % (name, wait) for name in spinlocks
-                           for wait in ("none", "hint", "backoff", "monitor")},
-            "lockref": {"unbounded", "locked", *limited, "waitfree", "default"}
-                       | {"%s wait=%s" % (name, wait) for name in swept
-                          for wait in ("none", "hint", "backoff", "late")},
-            "holder": {"%s, %s" % (name, waits) for name in [*lockrefs, "waitfree"]
-                       for waits in ("spins", "parks")},
-            "mutex": {"hf_mutex"},
-            "cond": {"hf_cond"},
-        }
-        peers = {
-            "refcount": {"peer:shared_ptr"},
-            "spinlock": {"peer:pthread_spin", "peer:pthread_mutex"},
-            "lockref": set(),
-            "holder": {"peer:pthread_mutex"},
-            "mutex": {"peer:pthread_mutex", "peer:pthread_spin", "peer:std_mutex",
-                      *optional({"pthread_mutex": {"peer:pthread_adaptive"},
-                                 "nsync": {"peer:nsync_mu"},
-                                 "Rust": {"peer:parking_lot", "peer:rust_std_mutex"},
-                                 "absl": {"peer:absl_mutex"}, "oneTBB": {"peer:tbb_spin_mutex"}})},
-            "cond": {"peer:pthread_cond", "peer:std_condition_variable",
-                     *optional({"nsync": {"peer:nsync_cv"}, "absl": {"peer:absl_cond_var"},
-                                "Rust": {"peer:parking_lot_condvar", "peer:rust_std_condvar"}})},
-        }
-        if here(TMPFS):
-            wanted["openclose"] = {"default"}
-            for family, names in (("refcount", refcounts), ("lockref", lockrefs)):
-                wanted["openclose"] |= {"%s=%s" % (family, name) for name in names}
-            peers["openclose"] = set()
-        for table, names in wanted.items():
-            with self.subTest(table=table):
-                rows = measured(table)["rows"]
-                self.assertEqual(variants(rows, "ours", "default", "sweep"), names)
-                self.assertLessEqual(peers[table], variants(rows, "peer"))
-                for row in rows:
-                    self.assertEqual(row["kind"] == "sweep", "wait=" in row["variant"], row)
-                    if row["kind"] == "sweep":
-                        self.assertEqual(row["variant"],
-                                         "%s wait=%s" % (row["base_variant"], row["wait"]))
+    def test_no_row_is_lost(self):
+        """Each case of each variant that the newest archive has is measured; of peers those that are installed."""
+        names = glob.glob(os.path.join(SOURCE, "docs", "results", "*.json.gz"))
+        with gzip.open(max(names, key=lambda name: re.search(r"\d{4}-\d\d-\d\d", name)[0]), "rt") as file:
+            archived = json.load(file)["rows"]
+        rows = [row for table in tables() for row in measured(table)["rows"]]
+        rows += rows_of("mutex", "spinlock", "lockref", *QUICK)["rows"]  # also the threads of their own choice
+        wanted = kept(row for row in archived if row["table"] in tables())
+        self.assertEqual(wanted - kept(rows), set())
+        peers = {(row["table"], row["variant"]) for row in archived if row["kind"] == "peer" and row["table"] in tables()}
+        there = {(row["table"], row["variant"]) for row in rows}
+        if "\nmissing " not in lab("list").stdout:
+            self.assertLessEqual(peers, there)
+        self.assertLessEqual({("mutex", "peer:pthread_mutex"), ("cond", "peer:pthread_cond"), ("clear", "libc")}, there)
+
+    def test_figures(self):
+        """Each row has those of its table, and they are in order."""
+        waits = ["wait_p50_ns", "wait_p99_ns", "wait_p999_ns", "wait_max_ns"]
+        by_length = ["wait_p50_ns", "wait_weighted_p50_ns", "wait_weighted_p99_ns", "wait_max_ns"]
+        for table, fields in (("lockref", {"retries_mean", "retries_max", "fallback_share"}), ("cond", {"cpu_ns", "switches_per_op"}),
+                              ("mutex", {"cpu_ns", "fairness_100ms"}), ("clear", {"gb_per_s", "size"}), ("copy", {"gb_per_s", "size"})):
+            for row in measured(table)["rows"]:
+                self.assertLessEqual(fields, set(row), row)
+        for row in with_figures(measured("lockref")["rows"]):
+            if row["variant"] == "locked":
+                self.assertEqual(row["fallback_share"], 1)
+        for row in with_figures(measured("mutex")["rows"]):
+            self.assertEqual(row["waiter"], "spins" if "spin" in row["variant"] else "parks")
+            self.assertGreater(row["cpu_ns"], 0)
+            if waits[0] in row:  # needs a processor with a time stamp counter
+                for less, more in (*zip(waits, waits[1:]), *zip(by_length, by_length[1:]), ("wait_max_mean_ns", "wait_max_ns")):
+                    # The longest wait is exact; the others are the middle of a histogram's bucket.
+                    self.assertLessEqual(row[less], 1.1 * row[more] + 1)
 
     def test_rows_call_public_functions(self):
         # Exceptions: processor features, wait policies, handoff's check of the queue, and internal copy loops.
@@ -231,7 +210,7 @@ class Lab(unittest.TestCase):
                 results = measured(table)
                 rows = {(row["variant"], row["case"], row["threads"]): row
                         for row in results["rows"] if row["kind"] != "again"}
-                wanted = twice.get(table) or variants(results["rows"], "default")
+                wanted = twice.get(table) or {row["variant"] for row in results["rows"] if row["kind"] == "default"}
                 again = [row for row in results["rows"] if row["kind"] == "again"]
                 self.assertEqual({row["base_variant"] for row in again}, wanted)
                 first = [rows.pop((row["base_variant"], row["case"], row["threads"]))
@@ -248,39 +227,6 @@ class Lab(unittest.TestCase):
                     if (row["case"], row["threads"]) in beside and row["ns_per_op"]:
                         self.assertGreater(row["to_default"], 0)
 
-    def test_memory_is_compared_with_libc(self):
-        for table in ("clear", "copy"):
-            rows = measured(table)["rows"]
-            names = variants(rows)
-            self.assertLessEqual({"libc", "default", "generic"}, names)
-            for case in {row["case"] for row in rows}:
-                self.assertEqual({row["variant"] for row in rows if row["case"] == case}, names)
-            for row in rows:
-                self.assertGreater(row["gb_per_s"], 0)
-    def test_tmpfs_is_built_with_each_implementation(self):
-        if not here(TMPFS):
-            print("SKIPPED openclose and sparse: liburcu is not installed")
-            return
-        rows = measured("openclose")["rows"]
-        names = variants(rows)
-        for case in ("hot file", "file each", "4 deep"):
-            self.assertEqual({row["variant"] for row in rows if row["case"] == case}, names)
-        self.assertEqual({row["variant"] for row in rows if row["case"] == "file system each"},
-                         {"default", "default again"})
-
-    def test_cpu_names_features_and_choices(self):
-        said = lab("cpu").stdout
-        for word in ("erms", "fsrm", "mops", "HOLDFAST_CLEAR", "HOLDFAST_COPY", "generic"):
-            self.assertIn(word, said)
-        self.assertEqual(lab("cpu", "x").returncode, 2)
-
-    def test_lockref_has_its_retries(self):
-        for row in measured("lockref")["rows"]:
-            self.assertLessEqual({"retries_mean", "retries_max", "fallback_share"}, set(row))
-        for row in with_figures(measured("lockref")["rows"]):
-            if row["variant"] == "locked":
-                self.assertEqual(row["fallback_share"], 1)
-
     def test_holder_has_what_waiting_costs(self):
         # A window must be longer than the time that the lock is held, 1 ms.
         results = rows_of("holder", "--threads", "1,3", "--window-ms", "12", "--rounds", "2",
@@ -292,87 +238,12 @@ class Lab(unittest.TestCase):
                 self.assertGreater(row["cpu_ns"], 0)
             self.assertGreater(row.get("hold_ns") or 1e6, 0.9e6, row)
 
-    def test_mutex_has_waits(self):
-        fields = {"cpu_ns", "fairness_100ms"}
-        waits = ["wait_p50_ns", "wait_p99_ns", "wait_p999_ns", "wait_max_ns"]
-        by_length = ["wait_p50_ns", "wait_weighted_p50_ns", "wait_weighted_p99_ns", "wait_max_ns"]
-        threads = 2 * len(os.sched_getaffinity(0))
-        results = rows_of("mutex", "--threads", "1,%d" % threads, *QUICK)
-        sections = ["", ", 0.1/0.2 µs", ", 0.2/0.2 µs", ", 2/2 µs"]
-        self.assertEqual({row["case"] for row in results["rows"]},
-                         {"alone", *("oversubscribed" + section for section in sections)})
-        # Weighted by length, the median wait is longer, once a thread has waited for another.
-        rows, window, end = results["rows"], 1, time.monotonic() + LONG
-        while results["settings"]["ns_per_tick"] and not any(
-                (row.get("wait_weighted_p50_ns") or 0) > (row.get("wait_p50_ns") or 0) for row in rows):
-            self.assertLess(time.monotonic(), end)
-            window = min(4 * window, 2000)
-            rows = rows_of("mutex", "--threads=%d" % threads, "--only=hf_mutex", "--rounds=1", "--anyway",
-                           "--window-ms=%d" % window)["rows"]
-        for row in results["rows"]:
-            self.assertLessEqual(fields, set(row))
-            spins = row["variant"] in ("peer:pthread_spin", "peer:tbb_spin_mutex")
-            self.assertEqual(row["waiter"], "spins" if spins else "parks")
-            if row["starved"]:
-                continue
-            self.assertGreater(row["cpu_ns"], 0)
-            self.assertLessEqual(row["fairness_100ms"], 1)
-            if waits[0] in row:  # needs a processor with a time stamp counter
-                self.assertLessEqual({*waits, *by_length}, set(row))
-                for less, more in (*zip(waits, waits[1:]), *zip(by_length, by_length[1:]),
-                                   ("wait_max_mean_ns", "wait_max_ns")):
-                    # The longest wait is exact; the others are the middle of a histogram's bucket.
-                    self.assertLessEqual(row[less], 1.1 * row[more] + 1)
-
     def test_a_part_too_short_to_measure_is_0(self):
         """The times of lock and unlock are differences; one below 0.1 ns is noise, and must be reported as 0."""
         parts = [row for row in measured("spinlock")["rows"] if row["case"].endswith("lock")]
         self.assertTrue(parts)
         for row in parts:
             self.assertFalse(0 < (row["ns_per_op"] or 0) < 0.1, row)
-
-    def test_cond_counts_switches(self):
-        cases = {"ping-pong": 2, "broadcast to 8": 9, "queue 1+1": 2, "queue 4+4": 8,
-                 "one slot 4+4": 8}
-        one = {"hand-over 2 held": 2, "hand-over 2 unlocked": 2, "hand-over 4 held": 4,
-               "hand-over 4 unlocked": 4, "meet 2": 2, "meet 4": 4, "queue 4+4": 8}
-        for world, names in (("one processor", one),
-                             ("not pinned", ("hand-over 2 held", "hand-over 4 held")),
-                             ("beside busy processes", ("hand-over 2 held", "hand-over 2 unlocked",
-                                                        "hand-over 4 held", "meet 2"))):
-            cases.update({"%s, %s" % (world, name): one[name] for name in names})
-        rows = measured("cond")["rows"]
-        self.assertEqual({row["case"]: row["threads"] for row in rows}, cases)
-        for row in rows:
-            if row["ns_per_op"]:
-                self.assertGreater(row["cpu_ns"], 0)
-                self.assertGreaterEqual(row["switches_per_op"], 0)
-
-    def test_mutex_on_shared_processors(self):
-        """On one processor, unpinned, and beside as many busy processes as there are processors."""
-        results = rows_of("mutex", *QUICK)
-        cpus = len(os.sched_getaffinity(0))
-        wanted = {("one processor", 4), ("not pinned", max(2, 2 * cpus)),
-                  ("beside busy processes", max(2, cpus))}
-        wanted = {(world + section, threads) for world, threads in wanted
-                  for section in ("", ", 0.2/0.2 µs")}
-        rows = [row for row in results["rows"]
-                if row["case"].startswith(("one processor", "not pinned", "beside"))]
-        self.assertEqual({(row["case"], row["threads"]) for row in rows}, wanted)
-        for case in {case for case, _ in wanted}:
-            self.assertEqual(variants(row for row in rows if row["case"] == case), variants(results["rows"]))
-        waits = {row["case"] for row in rows if "wait_max_ns" in row}
-        if waits:  # needs a processor with a time stamp counter
-            self.assertEqual(waits, {case for case, _ in wanted if "µs" in case and not case.startswith("beside")})
-
-    def test_only_keeps_the_baseline(self):
-        rows = rows_of("refcount", "--threads", "1", "--only", "asm", *QUICK)["rows"]
-        self.assertEqual({row["variant"] for row in rows}, {"asm", "unchecked"})
-
-    def test_oversubscribed_ends(self):
-        threads = 4 * len(os.sched_getaffinity(0))
-        rows = rows_of("spinlock", "--threads", str(threads), "--only", "mcs", *QUICK)["rows"]
-        self.assertEqual({row["case"] for row in rows}, {"oversubscribed total"})
 
     def test_machine(self):
         results = rows_of("refcount", "--threads", "1", "--only", "asm", *QUICK)
@@ -489,14 +360,6 @@ class Lab(unittest.TestCase):
         self.assertGreater(5 * (quality["disturbed"] + quality["missing"]), quality["rows"])
         self.assertGreater(quality["others_before"], 0.5)
         self.assertEqual(set(quality["withheld"]), {"refcount"})
-
-    def test_names(self):
-        if not here(("readdir",)):
-            print("SKIPPED readdir: liburcu is not installed")
-            return
-        for names, case in ((700, "700 names"), (3000, "3 k names")):
-            rows = rows_of("readdir", "--names", str(names), *QUICK)["rows"]
-            self.assertEqual({row["case"] for row in rows}, {case})
 
     def test_progress_without_a_terminal(self):
         # Four runs of 1.3 s: longer than the 3 s between two lines.

@@ -6,7 +6,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from . import tables
-from .blocks import by_speed, fmt, fmt_time
+from .blocks import by_speed, fmt, fmt_time, unique
 from .charts import bar_of, bars
 from .rows import Level, Results, Row
 from .verdict import gap, noise_of
@@ -95,7 +95,11 @@ CARDS = (
     ("Mapping that may be truncated", "region", (("begin + end", 1, "one region, no fault"),), "region", HANDLERS),
 )
 
-MORE = {"lockref": " No other library measured here has one: the other bar is a lock taken for each operation."}
+MORE = {
+    "lockref": " bounded: it swaps a bounded number of times, then takes the lock. No other library measured here has one: the"
+    " other bar is a lock taken for each operation.",
+    "spinlock": " small: its form in user space, where a waiter may be preempted; kernels get the queued one.",
+}
 
 
 def measured_row(results: Results, table: str, case: str, threads: int | None, names: tuple[str, ...]) -> Row | None:
@@ -167,10 +171,16 @@ def sentence(results: Results, table: str) -> str:
     return use + MORE.get(table, "")
 
 
-def part(results: Results, mine: Row, rows: list[Row], words: str, peers: dict[str, str] | None) -> tuple[Part, list[dict]]:
+def names_shown(cases: list[dict[str, Row]]) -> list[str]:
+    """The peers that all parts of a card show: the best of each case, then the fastest of the last."""
+    names = [next(iter(peers)) for peers in cases if peers]
+    return unique(names + [name for peers in reversed(cases) for name in peers])[:MOST]
+
+
+def part(results: Results, mine: Row, rows: list[Row], words: str, peers, names: list[str]) -> tuple[Part, list[dict]]:
     """A case, and the same as values for a chart."""
     values, title = [], words.format(threads=mine.threads)
-    shown = dict(list(peers_of(rows, peers).items())[:MOST])
+    shown = {name: row for name, row in peers_of(rows, peers).items() if name in names}
     for name, row in {"Holdfast": mine, **shown}.items():
         value = bar_of(row, lambda r: r.ns, lambda v, row=row: time_words(results, row))
         role = "fail" if row.failed else "ours" if row is mine else "peer"
@@ -188,14 +198,17 @@ def part(results: Results, mine: Row, rows: list[Row], words: str, peers: dict[s
 
 
 def card(results: Results, title: str, table: str, cases, ours: str, peers: dict[str, str] | None) -> Card | None:
-    parts, values = [], []
+    parts, values, found = [], [], []
     for case, threads, words in cases:
         rows = rows_of(results, table, case.replace("{cpus}", str(results.cpus)), threads)
         mine = next((r for r in rows if is_named(r, (ours,))), None)
         if mine is not None:
-            one, more = part(results, mine, [r for r in rows if r is not mine], words, peers)
-            parts.append(one)
-            values += more
+            found.append((mine, [r for r in rows if r is not mine], words))
+    names = names_shown([peers_of(rows, peers) for _, rows, _ in found])
+    for mine, rows, words in found:
+        one, more = part(results, mine, rows, words, peers, names)
+        parts.append(one)
+        values += more
     return Card(title, table, sentence(results, table), parts, bars(values, "ns per operation")) if parts else None
 
 

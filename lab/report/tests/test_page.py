@@ -88,6 +88,16 @@ class Page(Temporary):
             self.assertEqual(mine.parts[1].words, words)
             self.assertEqual((mine.parts[1].bars[0].words, mine.parts[1].bars[0].width), (words, 0))
 
+    def test_the_parts_of_a_card_have_the_same_peers(self):
+        rows = []
+        for case, threads, slow in (("alone", 1, 0), ("oversubscribed, 0.2/0.2 µs", 16, 10)):
+            rows.append(row("mutex", "hf_mutex", case, 1.0, threads=threads))
+            for n in range(6):
+                ns = 10.0 + abs(slow - n) if n else 9.0 + slow  # p0 is the best alone, p5 the best of the others
+                rows.append(row("mutex", f"peer:p{n}", case, ns, "peer", threads, waiter="parks"))
+        (mine,) = cards.cards(parsed(rows))
+        self.assertEqual([sorted(b.name for b in p.bars) for p in mine.parts], [["Holdfast", "p0", "p3", "p4", "p5"]] * 2)
+
     def test_the_best_peer_is_no_fixed_one(self):
         times = {"peer:pthread_mutex": 20.0, "peer:some_spin": 2.0, "peer:stranger": 8.0}
         rows = [row("mutex", "hf_mutex", "alone", 10.0)]
