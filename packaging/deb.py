@@ -10,10 +10,9 @@ usage: deb.py --source-dir DIR --work-dir DIR [--noopt] [source | build | check]
     check    the same, then make a minimal system of the same release (mmdebstrap), run debian/tests there
              (autopkgtest), install all packages, and remove them
 
-The default is `check`. With --noopt nothing is optimised: compiling takes a third of the time. The minimal system, with all dependencies of the packages and their tests, is downloaded
-once, as WORK/root-KEY.tar, and runs in memory (700 MB). Each check prints a line that begins with "ok", "FAILED" or
-"SKIPPED"; the last line is "N passed, N failed" (tests/checks.py). Exits with 1 if a check failed, with 77 if none
-could run.
+The default is `check`. With --noopt nothing is optimised: compiling takes a third of the time. The minimal system, with all
+dependencies of the packages and their tests, is downloaded once, as WORK/root-KEY.tar, and runs in memory (700 MB). Prints what
+tests/checks.py says. Exits with 1 if a check failed, with 77 if none could run.
 
 dpkg refuses a package without a maintainer's address, and the project has none: debian/ names one in .invalid, which
 never receives mail (RFC 2606). DEBFULLNAME and DEBEMAIL in the environment replace it.

@@ -57,6 +57,7 @@ def targets(preset, areas):
         if test.name not in commands:  # of a program of unit tests, which lists its tests itself: PROGRAM.SUITE.CASE
             found[re.sub(r"_NOT_BUILT$|[.].*", "", test.name)] = True
         for path in re.findall(re.escape(build) + r"/([^\s,;=\"]+)", commands.get(test.name, "")):
-            if path in made:
-                found[path] = True
+            for name in (path, re.sub(r"(?<=[.]so)[.].*", "", path)):  # a shared library, and its links
+                if name in made:
+                    found[name] = True
     return list(found)

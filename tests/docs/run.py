@@ -204,8 +204,8 @@ def main():
         return run.end()
     run.wrong("pages", some(on_pages(build.Site(source, out), pages, os.path.join(out, "man", "man3"))))
     run.wrong("files", some(files(os.path.join(out, "html"))))
-    flawed = {"a.js": 'import G from "./g.js";', "b.css": "@import url(/javascript/n.css);", "c.css": "a { b: url(data:image/png) }",
-              "d.html": '<img alt="" src="https://elsewhere/a.png">'}
+    flawed = {"a.js": 'import G from "./g.js";', "b.css": "@import url(/javascript/n.css);",
+              "c.css": "a { b: url(data:image/png) }", "d.html": '<img alt="" src="https://elsewhere/a.png">'}
     run.check("files: a flaw is found", len(files("", flawed)) == 3, files("", flawed))
     run.wrong("manual", some(manual(os.path.join(out, "man"), run)))
     if args.build_dir and os.path.exists(os.path.join(args.build_dir, "libholdfast.so")) and shutil.which("man"):
