@@ -210,7 +210,7 @@ HF_COLD bool hf_detail_lockref_get_misuse(hf_lockref_t *l, int32_t count)
 }
 
 /* Count a failed swap, and wait. Returns false if the limit is reached: take the lock (I4). */
-HF_INLINE bool hf_detail_lockref_again(uint32_t *retries, hf_wait_t *wait)
+HF_INLINE bool hf_detail_lockref_retry(uint32_t *retries, hf_wait_t *wait)
 {
 	if (++*retries >= HF_LOCKREF_RETRIES)
 		return false;
@@ -252,7 +252,7 @@ HF_INLINE bool hf_detail_lockref_try_put(hf_lockref_t *l, int32_t keep, int32_t 
  * Slow path of get, get_not_zero and get_not_dead: one more reference if the count is at least
  * `least`. With INT32_MIN any count is accepted, and misuse reported.
  */
-HF_SLOW bool hf_detail_lockref_get_again(hf_lockref_t *l, int32_t least)
+HF_SLOW bool hf_detail_lockref_get_slow(hf_lockref_t *l, int32_t least)
 {
 	hf_wait_t wait = HF_WAIT_INIT;
 	uint32_t retries = 0;
@@ -271,7 +271,7 @@ HF_SLOW bool hf_detail_lockref_get_again(hf_lockref_t *l, int32_t least)
 			    &l->word, &word,
 			    hf_detail_lockref_word(hf_detail_lockref_plus_one(count))))) /* I1 */
 			break;
-		if (!hf_detail_lockref_again(&retries, &wait)) {
+		if (!hf_detail_lockref_retry(&retries, &wait)) {
 			fallback = true; /* I4 */
 			break;
 		}
@@ -316,7 +316,7 @@ HF_INLINE int32_t hf_detail_lockref_put_swaps(hf_lockref_t *l, int32_t keep, boo
 			HF_DETAIL_LOCKREF_NOTE(retries, false);
 			return less;
 		}
-		if (!hf_detail_lockref_again(&retries, &wait))
+		if (!hf_detail_lockref_retry(&retries, &wait))
 			break; /* I4 */
 	}
 	HF_DETAIL_LOCKREF_NOTE(retries, true);
@@ -334,14 +334,14 @@ HF_INLINE bool hf_detail_lockref_put_locked(hf_lockref_t *l)
 	return true;
 }
 
-HF_SLOW int32_t hf_detail_lockref_put_return_again(hf_lockref_t *l)
+HF_SLOW int32_t hf_detail_lockref_put_return_slow(hf_lockref_t *l)
 {
 	bool enough;
 
 	return hf_detail_lockref_put_swaps(l, 0, &enough);
 }
 
-HF_SLOW bool hf_detail_lockref_put_not_zero_again(hf_lockref_t *l) HF_NO_THREAD_SAFETY_ANALYSIS
+HF_SLOW bool hf_detail_lockref_put_not_zero_slow(hf_lockref_t *l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	bool enough, done;
 
@@ -355,7 +355,7 @@ HF_SLOW bool hf_detail_lockref_put_not_zero_again(hf_lockref_t *l) HF_NO_THREAD_
 	return done;
 }
 
-HF_SLOW bool hf_detail_lockref_put_or_lock_again(hf_lockref_t *l) HF_NO_THREAD_SAFETY_ANALYSIS
+HF_SLOW bool hf_detail_lockref_put_or_lock_slow(hf_lockref_t *l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	bool enough;
 
@@ -450,7 +450,7 @@ HF_INLINE void hf_lockref_set_count(hf_lockref_t *l, int32_t count) HF_REQUIRES(
 HF_INLINE void hf_lockref_get(hf_lockref_t *l)
 {
 	if (HF_UNLIKELY(!hf_detail_lockref_try_get(l, 0)))
-		(void)hf_detail_lockref_get_again(l, INT32_MIN);
+		(void)hf_detail_lockref_get_slow(l, INT32_MIN);
 }
 
 /**
@@ -465,7 +465,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_get_not_zero(hf_lockref_t *l)
 {
 	if (HF_LIKELY(hf_detail_lockref_try_get(l, 1)))
 		return true;
-	return hf_detail_lockref_get_again(l, 1);
+	return hf_detail_lockref_get_slow(l, 1);
 }
 
 /**
@@ -480,7 +480,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_get_not_dead(hf_lockref_t *l)
 {
 	if (HF_LIKELY(hf_detail_lockref_try_get(l, 0)))
 		return true;
-	return hf_detail_lockref_get_again(l, 0);
+	return hf_detail_lockref_get_slow(l, 0);
 }
 
 /**
@@ -497,7 +497,7 @@ HF_INLINE HF_MUST_CHECK int32_t hf_lockref_put_return(hf_lockref_t *l)
 
 	if (HF_LIKELY(hf_detail_lockref_try_put(l, 0, &count)))
 		return count;
-	return hf_detail_lockref_put_return_again(l);
+	return hf_detail_lockref_put_return_slow(l);
 }
 
 /**
@@ -514,7 +514,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_put_or_lock(hf_lockref_t *l)
 
 	if (HF_LIKELY(hf_detail_lockref_try_put(l, 1, &count)))
 		return true;
-	return hf_detail_lockref_put_or_lock_again(l);
+	return hf_detail_lockref_put_or_lock_slow(l);
 }
 
 /**
@@ -532,7 +532,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_put_not_zero(hf_lockref_t *l)
 
 	if (HF_LIKELY(hf_detail_lockref_try_put(l, 1, &count)))
 		return true;
-	return hf_detail_lockref_put_not_zero_again(l);
+	return hf_detail_lockref_put_not_zero_slow(l);
 }
 
 /**

@@ -259,7 +259,7 @@ HF_INLINE bool hf_detail_waitfree_get_repair(hf_lockref_waitfree_t *l, uint64_t 
 	return true;
 }
 
-HF_SLOW bool hf_detail_waitfree_get_rest(hf_lockref_waitfree_t *l, uint64_t word)
+HF_SLOW bool hf_detail_waitfree_get_slow(hf_lockref_waitfree_t *l, uint64_t word)
 {
 	return hf_detail_waitfree_get_repair(l, word, HF_DETAIL_SLOW_CALL_SITE);
 }
@@ -294,13 +294,13 @@ HF_INLINE int32_t hf_detail_waitfree_put_repair(hf_lockref_waitfree_t *l, uint64
 	return -1;
 }
 
-HF_SLOW int32_t hf_detail_waitfree_put_rest(hf_lockref_waitfree_t *l, uint64_t word)
+HF_SLOW int32_t hf_detail_waitfree_put_slow(hf_lockref_waitfree_t *l, uint64_t word)
 {
 	return hf_detail_waitfree_put_repair(l, word, HF_DETAIL_SLOW_CALL_SITE);
 }
 
 /* After a put that resulted in `word`, whose count is none or not live. Preemption is disabled. */
-HF_SLOW bool hf_detail_waitfree_put_or_lock_rest(hf_lockref_waitfree_t *l, uint64_t word)
+HF_SLOW bool hf_detail_waitfree_put_or_lock_slow(hf_lockref_waitfree_t *l, uint64_t word)
 	HF_TRY_ACQUIRE(false, l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	bool done = true;
@@ -354,7 +354,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_get_not_dead(hf_lockref_waitfre
 	uint64_t word = hf_atomic64_fetch_add_relaxed(&l->word, HF_DETAIL_WAITFREE_ONE) +
 			HF_DETAIL_WAITFREE_ONE;
 
-	return HF_LIKELY((int64_t)word >= 0) || hf_detail_waitfree_get_rest(l, word);
+	return HF_LIKELY((int64_t)word >= 0) || hf_detail_waitfree_get_slow(l, word);
 }
 
 /**
@@ -391,7 +391,7 @@ HF_INLINE HF_MUST_CHECK int32_t hf_lockref_waitfree_put_return(hf_lockref_waitfr
 	word = hf_atomic64_fetch_sub_release(&l->word, HF_DETAIL_WAITFREE_ONE) -
 	       HF_DETAIL_WAITFREE_ONE;
 	if (HF_UNLIKELY((int64_t)word < 0))
-		return hf_detail_waitfree_put_rest(l, word);
+		return hf_detail_waitfree_put_slow(l, word);
 	return hf_detail_lockref_count(word);
 }
 
@@ -414,7 +414,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_put_or_lock(hf_lockref_waitfree
 	word = hf_atomic64_fetch_sub_release(&l->word, HF_DETAIL_WAITFREE_ONE) -
 	       HF_DETAIL_WAITFREE_ONE;
 	if (HF_UNLIKELY((int64_t)word < (int64_t)HF_DETAIL_WAITFREE_ONE))
-		return hf_detail_waitfree_put_or_lock_rest(l, word);
+		return hf_detail_waitfree_put_or_lock_slow(l, word);
 	hf_env_preempt_enable();
 	return true;
 }

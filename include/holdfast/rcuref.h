@@ -165,7 +165,7 @@ HF_INLINE void hf_detail_rcuref_stay_dead(hf_rcuref_t *r, uint32_t refs)
 }
 
 /* Slow path of get, whose add resulted in `refs`, which is not live. */
-HF_SLOW bool hf_detail_rcuref_get_rest(hf_rcuref_t *r, uint32_t refs)
+HF_SLOW bool hf_detail_rcuref_get_slow(hf_rcuref_t *r, uint32_t refs)
 {
 	if (HF_LIKELY(refs >= HF_DETAIL_RCUREF_FROM_DEAD)) {
 		hf_detail_rcuref_stay_dead(r, refs);
@@ -180,7 +180,7 @@ HF_SLOW bool hf_detail_rcuref_get_rest(hf_rcuref_t *r, uint32_t refs)
  * Slow path of put, whose subtraction resulted in `refs`, which is not live. That result decides,
  * not the present value: other threads may have called get and put since, and killed the object.
  */
-HF_SLOW bool hf_detail_rcuref_put_rest(hf_rcuref_t *r, uint32_t refs)
+HF_SLOW bool hf_detail_rcuref_put_slow(hf_rcuref_t *r, uint32_t refs)
 {
 	if (HF_LIKELY(refs == HF_DETAIL_RCUREF_NONE)) {
 		if (!hf_atomic32_try_cmpxchg_relaxed(&r->refs, &refs,
@@ -210,7 +210,7 @@ HF_INLINE HF_MUST_CHECK bool hf_rcuref_get(hf_rcuref_t *r)
 {
 	uint32_t refs = hf_atomic32_fetch_add_relaxed(&r->refs, 1) + 1;
 
-	return HF_LIKELY((int32_t)refs >= 0) || hf_detail_rcuref_get_rest(r, refs);
+	return HF_LIKELY((int32_t)refs >= 0) || hf_detail_rcuref_get_slow(r, refs);
 }
 
 /**
@@ -247,7 +247,7 @@ HF_INLINE HF_MUST_CHECK bool hf_rcuref_put(hf_rcuref_t *r)
 	hf_env_preempt_disable();
 	refs = hf_atomic32_fetch_sub_release(&r->refs, 1) - 1;
 	if (HF_UNLIKELY((int32_t)refs < 0))
-		last = hf_detail_rcuref_put_rest(r, refs);
+		last = hf_detail_rcuref_put_slow(r, refs);
 	hf_env_preempt_enable();
 	return last;
 }

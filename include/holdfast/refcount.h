@@ -229,8 +229,8 @@ HF_INLINE void hf_detail_refcount_add(int32_t i, hf_refcount_t *r, int32_t *old)
  * The value is stale after the wait: a compare-and-swap with it may fail, and then the wait
  * doubles.
  */
-HF_COLD bool hf_detail_refcount_add_again(int32_t i, hf_refcount_t *r, int32_t *old, uint32_t value,
-					  bool acquire)
+HF_COLD bool hf_detail_refcount_add_not_zero_slow(int32_t i, hf_refcount_t *r, int32_t *old,
+						  uint32_t value, bool acquire)
 {
 	hf_wait_t wait = HF_WAIT_INIT;
 
@@ -271,7 +271,7 @@ HF_INLINE bool hf_detail_refcount_add_not_zero(int32_t i, hf_refcount_t *r, int3
 			*old = 0;
 		return false; /* I4 */
 	}
-	return hf_detail_refcount_add_again(i, r, old, value, acquire);
+	return hf_detail_refcount_add_not_zero_slow(i, r, old, value, acquire);
 }
 
 HF_INLINE bool hf_detail_refcount_sub_and_test(int32_t i, hf_refcount_t *r, int32_t *old)
@@ -304,8 +304,8 @@ HF_INLINE void hf_detail_refcount_dec(hf_refcount_t *r, int32_t *old)
 	}
 }
 
-/* Slow path of dec_not_one; as hf_detail_refcount_add_again(). */
-HF_COLD bool hf_detail_refcount_dec_again(hf_refcount_t *r, uint32_t value)
+/* Slow path of dec_not_one; value and wait as in hf_detail_refcount_add_not_zero_slow(). */
+HF_COLD bool hf_detail_refcount_dec_not_one_slow(hf_refcount_t *r, uint32_t value)
 {
 	hf_wait_t wait = HF_WAIT_INIT;
 
@@ -495,7 +495,7 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_not_one(hf_refcount_t *r)
 		return true;
 	if (value == 1)
 		return false;
-	return hf_detail_refcount_dec_again(r, value);
+	return hf_detail_refcount_dec_not_one_slow(r, value);
 }
 
 /**

@@ -120,7 +120,7 @@ HF_SLOW void hf_detail_spinlock_lock_slow(hf_spinlock_t *lock)
 	}
 	hf_detail_profile_end(start, HF_DETAIL_PROFILE_SPINLOCK, lock, HF_DETAIL_SLOW_CALL_SITE);
 #else
-	hf_detail_spinlock_queued_contended(&lock->word, HF_ARCH_WAIT_QUEUE);
+	hf_detail_spinlock_queued_slow(&lock->word, HF_ARCH_WAIT_QUEUE);
 #endif
 }
 

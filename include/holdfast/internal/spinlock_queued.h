@@ -230,7 +230,7 @@ HF_COLD void hf_detail_spinlock_queued_lock_without_node(hf_atomic32_t *lock)
 }
 
 /* Wait for a lock that hf_detail_spinlock_queued_trylock() did not get, and take it. */
-HF_INLINE void hf_detail_spinlock_queued_contended(hf_atomic32_t *lock, enum hf_wait_policy policy)
+HF_INLINE void hf_detail_spinlock_queued_slow(hf_atomic32_t *lock, enum hf_wait_policy policy)
 {
 	uint32_t word = hf_detail_spinlock_queued_read(lock);
 	hf_wait_t wait = HF_WAIT_INIT;
