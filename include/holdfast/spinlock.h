@@ -20,7 +20,7 @@
  *
  * Guards
  *   C     HF_SPINLOCK_GUARD(&lock);              released where the enclosing block ends
- *   C++   hf::spinlock lock;
+ *   C++   hf::spinlock lock;                     spinlock_class.h
  *         hf::guard<hf::spinlock> hold(lock);    or std::lock_guard, std::scoped_lock
  *
  *   Under clang -Wthread-safety data that is HF_GUARDED_BY(lock) may be touched only while the lock
@@ -297,52 +297,7 @@ HF_INLINE void hf_detail_spinlock_guard_end(hf_spinlock_t **guard) HF_NO_THREAD_
 			hf_detail_spinlock_guard_begin(lock)
 
 #ifdef __cplusplus
-HF_BEGIN_CXX
-/* Lockable: works with std::lock_guard, std::unique_lock and std::scoped_lock. */
-class HF_CAPABILITY("spinlock") spinlock {
-public:
-	/* Constant-initialized (all bytes 0): a global lock can be used in any constructor. */
-	HF_DETAIL_CONSTEXPR spinlock() noexcept : raw_() {}
-	spinlock(const spinlock &) = delete;
-	spinlock &operator=(const spinlock &) = delete;
-#if HF_VALIDATE
-	~spinlock()
-	{
-		HF_DETAIL_VALIDATE_FORGET(&raw_);
-	}
-#endif
-
-	void lock() noexcept HF_ACQUIRE() HF_NO_THREAD_SAFETY_ANALYSIS
-	{
-		hf_spinlock_lock(&raw_);
-	}
-	bool try_lock() noexcept HF_TRY_ACQUIRE(true) HF_NO_THREAD_SAFETY_ANALYSIS
-	{
-		return hf_spinlock_trylock(&raw_);
-	}
-	void unlock() noexcept HF_RELEASE() HF_NO_THREAD_SAFETY_ANALYSIS
-	{
-		hf_spinlock_unlock(&raw_);
-	}
-#if HF_ENV_HAS_FORK
-	void unlock_in_child() noexcept HF_RELEASE() HF_NO_THREAD_SAFETY_ANALYSIS
-	{
-		hf_spinlock_unlock_in_child(&raw_);
-	}
-#endif
-	bool is_locked() const noexcept
-	{
-		return hf_spinlock_is_locked(&raw_);
-	}
-	hf_spinlock_t *native_handle() noexcept
-	{
-		return &raw_;
-	}
-
-private:
-	hf_spinlock_t raw_;
-};
-HF_END_CXX
+#include "spinlock_class.h" /* hf::spinlock */
 #endif
 
 #endif
