@@ -52,9 +52,9 @@
  *          (ADD_UAF).
  *
  * Invariants
- *   I1  An intrusive_ptr that is not null owns one reference of its object.
- *   I2  The count is the object's, not its value's: a copy of an object has one reference, and an
- *       assignment to an object changes none.
+ *   An intrusive_ptr that is not null owns one reference of its object.
+ *   The count is the object's, not its value's: a copy of an object has one reference, and an
+ *   assignment to an object changes none.
  *
  * Source      docs/design/0033-cxx-ownership.md
  */
@@ -107,8 +107,9 @@ protected:
 		: refs_ HF_REFCOUNT_INIT(static_cast<uint32_t>(references))
 	{
 	}
-	HF_DETAIL_CONSTEXPR refcounted(const refcounted &) noexcept : refcounted() {} /* I2 */
-	refcounted &operator=(const refcounted &) noexcept { return *this; }          /* I2 */
+	/* A copy has one reference of its own, and an assignment changes none. */
+	HF_DETAIL_CONSTEXPR refcounted(const refcounted &) noexcept : refcounted() {}
+	refcounted &operator=(const refcounted &) noexcept { return *this; }
 	~refcounted() = default;
 
 private:
@@ -164,7 +165,7 @@ constexpr bool hf_detail_is_a(T *)
 	return true;
 }
 
-/* intrusive_ptr - owns one reference of a T, or is null (I1). */
+/* intrusive_ptr - owns one reference of a T, or is null. */
 template <class T>
 class intrusive_ptr {
 public:

@@ -32,8 +32,7 @@
  *   wider read-modify-write of the same word (docs/design/0004-queued-spinlock.md has the cost).
  *
  * Invariants
- *   I1  only the holder writes serving.
- *   I2  numbers wrap around at 2^32; there are never 2^32 waiters.
+ *   Only the holder writes serving. Numbers wrap around at 2^32; there are never 2^32 waiters.
  *
  * Arguments   lock   initialized by HF_SPINLOCK_TICKET_INIT, by init, or with all bytes 0
  *
@@ -159,8 +158,9 @@ HF_INLINE void hf_spinlock_ticket_unlock(hf_spinlock_ticket_t *lock)
 {
 	if (!HF_DETAIL_VALIDATE_UNLOCK(lock, hf_spinlock_ticket_is_locked(lock)))
 		return;
+	/* No read-modify-write: only the holder writes it. */
 	hf_atomic32_store_release(&lock->serving,
-				  hf_atomic32_load_relaxed(&lock->serving) + 1); /* I1 */
+				  hf_atomic32_load_relaxed(&lock->serving) + 1);
 	hf_env_preempt_enable();
 }
 
