@@ -94,8 +94,8 @@
 /*
  * The lock half. A port that has a lock of 4 bytes defines HF_LOCKREF_LOCK_HEADER, in its env
  * header or by -D: the header that defines the type and the four operations below, for a lock that
- * keeps I6 (all 32 bits are 0 when it is free). All code that shares a lockref must be compiled with
- * the same lock.
+ * keeps I6 (all 32 bits are 0 when it is free). All code that shares a lockref must be compiled
+ * with the same lock.
  */
 #if defined(HF_LOCKREF_LOCK_HEADER)
 #include HF_LOCKREF_LOCK_HEADER
@@ -209,7 +209,7 @@ HF_COLD bool hf_detail_lockref_get_misuse(hf_lockref_t *l, int32_t count)
 	return true;
 }
 
-/* Count a failed swap, and wait. False = too many have failed: take the lock, which ends them (I4). */
+/* Count a failed swap, and wait. False = that was one too many: take the lock (I4). */
 HF_INLINE bool hf_detail_lockref_retry(uint32_t *retries, hf_wait_t *wait)
 {
 	if (++*retries >= HF_LOCKREF_RETRIES)
@@ -311,8 +311,8 @@ HF_INLINE int32_t hf_detail_lockref_put_swaps(hf_lockref_t *l, int32_t keep, boo
 			break;
 		}
 		less = hf_detail_lockref_minus_one(count);
-		if (HF_LIKELY(hf_atomic64_try_cmpxchg_release(
-			    &l->word, &word, hf_detail_lockref_word(less)))) {
+		if (HF_LIKELY(hf_atomic64_try_cmpxchg_release(&l->word, &word,
+							      hf_detail_lockref_word(less)))) {
 			HF_DETAIL_LOCKREF_NOTE(retries, false);
 			return less;
 		}

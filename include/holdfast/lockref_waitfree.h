@@ -8,8 +8,8 @@
  * Use when / not when
  *   Where an object is found without a lock and many threads take and drop references at once, or
  *   its lock is held for long: no get or put ever waits or retries, except that the put of the last
- *   reference takes the lock. Not where the memory of an object is freed as soon as it is dead: that
- *   needs lockref.h. Not where the count must not change while the lock is held.
+ *   reference takes the lock. Not where the memory of an object is freed as soon as it is dead:
+ *   that needs lockref.h. Not where the count must not change while the lock is held.
  *
  *   With 28 and 64 threads it is 1.7 to 12 times as fast as lockref.h, depending on the order in
  *   which the processor serves requests for a cache line (simulated: docs/design/0027; `hf-lab

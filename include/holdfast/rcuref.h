@@ -181,8 +181,7 @@ HF_SLOW bool hf_detail_rcuref_get_slow(hf_rcuref_t *r, uint32_t refs)
 HF_SLOW bool hf_detail_rcuref_put_slow(hf_rcuref_t *r, uint32_t refs)
 {
 	if (HF_LIKELY(refs == HF_DETAIL_RCUREF_NONE)) {
-		if (!hf_atomic32_try_cmpxchg_relaxed(&r->refs, &refs,
-						     HF_DETAIL_RCUREF_DEAD))
+		if (!hf_atomic32_try_cmpxchg_relaxed(&r->refs, &refs, HF_DETAIL_RCUREF_DEAD))
 			return false; /* a get came in between; one put makes the swap (I1) */
 		hf_atomic32_fence_acquire(&r->refs);
 		return true;

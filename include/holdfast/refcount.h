@@ -85,12 +85,12 @@
  *
  * The window
  *   Between a bad add and its repair other threads see the bad value, and operate on it. After an
- *   overflow it is INT32_MIN, from where 2^31 - 1 decrements lead to 0; the window ends with a store
- *   of SATURATED, from where 2^30 operations in one direction, begun before that store, lead out of
- *   the negative half. A thread has one operation in flight, and Linux has at most 2^22 threads.
- *   After an underflow, or an increment of 0, the value is -1 or 1: a few more misuses in the window
- *   can make dec_and_test return true. The object was dead before: these are uses after free
- *   already, and are reported. No count can undo them (docs/design/0003-refcount-window.md).
+ *   overflow it is INT32_MIN, from where 2^31 - 1 decrements lead to 0; the window ends with a
+ *   store of SATURATED, from where 2^30 operations in one direction, begun before that store, lead
+ *   out of the negative half. A thread has one operation in flight, and Linux has at most 2^22
+ *   threads. After an underflow, or an increment of 0, the value is -1 or 1: a few more misuses in
+ *   the window can make dec_and_test return true. The object was dead before: these are uses after
+ *   free already, and are reported. No count can undo them (docs/design/0003-refcount-window.md).
  *
  * Invariants
  *   I1  An operation that sees a bad old or a bad resulting value stores SATURATED before it
@@ -207,7 +207,7 @@ HF_INLINE void hf_detail_refcount_add(int32_t i, hf_refcount_t *r, int32_t *old)
 	hf_detail_refcount_check_add(i);
 	if (old)
 		*old = before;
-	if (HF_UNLIKELY(!hf_detail_refcount_added(sum, i))) { /* I1, I2: SATURATED is stored (again) */
+	if (HF_UNLIKELY(!hf_detail_refcount_added(sum, i))) { /* store SATURATED: I1, again: I2 */
 		enum hf_report_kind kind = sum == i ? HF_REPORT_ADD_UAF : HF_REPORT_ADD_OVF;
 
 		if (!old && __builtin_constant_p(i) && i == 1)

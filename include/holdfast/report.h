@@ -23,11 +23,12 @@
  *   holdfast: 0x7ffe38c0ffee: refcount: underflow; use after free; at 0x55d0c4a012b3 (/app+0x12b3)
  *
  *   The object, the misuse, and the call site: an address inside of the call, and in brackets its
- *   offset in the executable or shared object, for addr2line -fie /app 0x12b3 (in an executable that
- *   is not position-independent, use the first address). After a tail call the site is the call of
- *   the function that made it. A site that validation reports may be in a C++ class's own lock(), in
- *   code compiled without optimisation. There are no symbols, because looking one up takes the
- *   dynamic linker's lock; a handler that is never called with that lock held may use dladdr().
+ *   offset in the executable or shared object, for addr2line -fie /app 0x12b3 (in an executable
+ *   that is not position-independent, use the first address). After a tail call the site is the
+ *   call of the function that made it. A site that validation reports may be in a C++ class's own
+ *   lock(), in code compiled without optimisation. There are no symbols, because looking one up
+ *   takes the dynamic linker's lock; a handler that is never called with that lock held may use
+ *   dladdr().
  *
  * Guarantees
  *   Reporting takes no lock, allocates nothing and is async-signal-safe: misuse is found inside of

@@ -67,8 +67,8 @@
  *   an observer that does not take the lock can see a store from before the lock after a store from
  *   after the unlock. Code that relies on more uses the _full forms.
  *
- * Source      docs/design/0004-queued-spinlock.md, docs/design/0041-one-spinlock.md. The small lock:
- *             "SeqRel" and "Litmus" of Zephyr's issue 32686, in one.
+ * Source      docs/design/0004-queued-spinlock.md, docs/design/0041-one-spinlock.md. The small
+ *             lock: "SeqRel" and "Litmus" of Zephyr's issue 32686, in one.
  */
 #include "validate.h"
 #include "internal/atomic.h"

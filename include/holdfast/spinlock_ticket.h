@@ -159,8 +159,7 @@ HF_INLINE void hf_spinlock_ticket_unlock(hf_spinlock_ticket_t *lock)
 	if (!HF_DETAIL_VALIDATE_UNLOCK(lock, hf_spinlock_ticket_is_locked(lock)))
 		return;
 	/* No read-modify-write: only the holder writes it. */
-	hf_atomic32_store_release(&lock->serving,
-				  hf_atomic32_load_relaxed(&lock->serving) + 1);
+	hf_atomic32_store_release(&lock->serving, hf_atomic32_load_relaxed(&lock->serving) + 1);
 	hf_env_preempt_enable();
 }
 

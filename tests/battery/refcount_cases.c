@@ -2,8 +2,8 @@
 /*
  * refcount_cases - the effect of each refcount operation, and the handling of misuse, as tables.
  *
- * The lab runs the same cases for its variants (lab/variants/in_place.h). The variant `unchecked`, a
- * plain count, has cases of its own.
+ * The lab runs the same cases for its variants (lab/variants/in_place.h). The variant `unchecked`,
+ * a plain count, has cases of its own.
  */
 #include "battery.h"
 
@@ -27,7 +27,7 @@ static bool is_checked(void)
 
 enum operation { ADD, ADD_NOT_ZERO, DEC, SUB_AND_TEST, DEC_IF_ONE, DEC_NOT_ONE, IS_ONE };
 
-/* The number of forms of an operation: for any amount, and for 1. Odd forms return the old count. */
+/* Forms of an operation: for any amount, and for 1. Odd forms return the old count. */
 static const unsigned int forms[][2] = {
 	[ADD] = { 2, 4 },          [ADD_NOT_ZERO] = { 4, 8 }, [DEC] = { 0, 2 },
 	[SUB_AND_TEST] = { 2, 4 }, [DEC_IF_ONE] = { 0, 1 },   [DEC_NOT_ONE] = { 0, 1 },

@@ -124,7 +124,7 @@ REFUSED = [
     ("old gcc", "gcc", OLD, "needs gcc 8 or newer"),
     ("old clang", "clang", ["-U__clang_major__", "-D__clang_major__=9"], "needs clang 10 or newer"),
     ("C++98", "gcc", ["-x", "c++", "-std=c++98"], "needs C[+][+]11 or newer"),
-    ("another compiler", "gcc", ["-U__GNUC__"], "MSVC has none"),
+    ("another compiler", "gcc", ["-U__GNUC__"], "MSVC lacks"),
 ]
 
 

@@ -173,7 +173,7 @@ HF_INLINE void hf_detail_spinlock_queued_wait_pending(hf_atomic32_t *lock,
 			if (wait.ns > HF_ARCH_PENDING_NS)
 				wait.ns = HF_ARCH_PENDING_NS;
 		} else {
-			/* T7: t,1,n,1 -> t,1,255,1. On failure the word has changed: decide again. */
+			/* T7: t,1,n,1 -> t,1,255,1. If the word has changed, decide again. */
 			(void)hf_atomic32_try_cmpxchg_relaxed(lock, &word,
 							      word | HF_DETAIL_QUEUED_PASSES_MASK);
 			continue;

@@ -12,8 +12,9 @@
  *   hf_env_node_get, hf_env_node_put     queue nodes, by core                 needed by spinlock.h
  *   hf_env_irq_save, hf_env_irq_restore  this core's interrupts               needed by _irqsave
  *   hf_env_preempt_disable, hf_env_preempt_enable   if HF_ENV_PREEMPTS is 1   needed by all locks
- *   hf_node_t hf_detail_nodes[SLOTS * HF_NODES]    (internal/node.h) zero at the start, no two slots
- *                                        in HF_ARCH_NO_SHARING bytes          needed by spinlock.h
+ *   hf_node_t hf_detail_nodes[SLOTS * HF_NODES]    internal/node.h           needed by spinlock.h
+ *                                        zero at the start; no two slots in the same
+ *                                        HF_ARCH_NO_SHARING bytes
  *   hf_report, hf_report_at              (report.h) or src/report/report.c, which in turn needs
  *   hf_detail_env_print, hf_detail_env_abort         (src/env/env.h) print a line; stop
  *
@@ -68,7 +69,7 @@ HF_END_DECLS
 #endif
 
 /**
- * hf_env_preempt_disable, hf_env_preempt_enable - keep the caller on its core, and other threads off
+ * hf_env_preempt_disable, hf_env_preempt_enable - keep this core to the calling thread
  *
  * Every lock calls the first before it is taken and the second after it was released. Empty if
  * HF_ENV_PREEMPTS is 0: then only interrupts preempt.

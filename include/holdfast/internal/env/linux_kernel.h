@@ -15,15 +15,15 @@
  *              on CPUs from 2047 on, which 15 bits can't name, hf_env_node_get() returns 0, and the
  *              lock waits outside of the queue.
  *
- * Invariants   A node is in use by at most one lock operation at a time: a slot is only used by code
- *              that runs on its CPU in its context with preemption disabled. Every lock function
- *              disables preemption before it takes a node, and enables it after it has returned it.
- *              An interrupt handler leaves the slots as it found them.
+ * Invariants   A node is in use by at most one lock operation at a time: a slot is only used by
+ *              code that runs on its CPU in its context with preemption disabled. Every lock
+ *              function disables preemption before it takes a node, and enables it after it has
+ *              returned it. An interrupt handler leaves the slots as it found them.
  *
  * Validation   HF_VALIDATE is for user space; a kernel has lockdep.
  *
- * The module links port/kernel/seam.c, src/report/report.c, and for nofault.h port/kernel/nofault.c. Two
- * modules that share locks link these once, and export them.
+ * The module links port/kernel/seam.c, src/report/report.c, and for nofault.h
+ * port/kernel/nofault.c. Two modules that share locks link these once, and export them.
  */
 #include <linux/cpumask.h>
 #include <linux/irqflags.h>

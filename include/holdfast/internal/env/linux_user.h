@@ -7,9 +7,9 @@
  *
  * Queue nodes  None: a queue of waiters stops when its head is preempted (spinlock.h).
  *
- * Parking      loses no wake-up: the kernel checks the word and puts the thread to sleep in one step.
- *              So whoever changes the word first and wakes its waiters second misses none: a waiter
- *              either sees the change or is woken.
+ * Parking      loses no wake-up: the kernel checks the word and puts the thread to sleep in one
+ *              step. So whoever changes the word first and wakes its waiters second misses none: a
+ *              waiter either sees the change or is woken.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -93,7 +93,7 @@ HF_BEGIN_DECLS
 /* Spin hints per 65,536 ns. Measured before main(); until then, from arch/<cpu>/constants.h. */
 extern uint32_t hf_detail_spin_rate HF_API_EACH;
 
-/* Processors that the process might run on when it started. Counted before main(); 1 before that. */
+/* Processors that the process may run on. Counted once, before main(); 1 before that. */
 extern uint32_t hf_detail_processors HF_API_EACH;
 
 HF_END_DECLS
@@ -232,7 +232,7 @@ void hf_env_signals_restore(uint64_t before);
 void hf_env_yield(void) HF_API;
 
 /*
- * hf_env_processor - the number of the processor that runs this thread, which may change at any time
+ * hf_env_processor - the number of the processor that runs this thread; stale at any time
  *
  * Ordering: none
  */
