@@ -44,7 +44,7 @@
  *
  * Arguments
  *   r     the count
- *   old   gets the count before the operation
+ *   old   gets the count before the operation; NULL = as the form without _old
  *
  * Ordering
  *   operation                                    order

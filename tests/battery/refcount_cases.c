@@ -112,22 +112,29 @@ struct row {
 	int kind;
 };
 
+static void check_form(const struct row *row, unsigned int form, bool wants_old)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(0);
+	int32_t old = row->before ^ 1; /* not what is expected */
+	bool result;
+
+	hf_refcount_set(&r, row->before);
+	result = apply(row->op, form, row->i, &r, wants_old ? &old : NULL);
+	battery_equal(hf_refcount_read(&r), row->after, row->name, (int)form);
+	battery_equal(result, row->result, row->name, (int)form);
+	if (wants_old)
+		battery_equal(old, row->before, row->name, (int)form);
+	battery_reported(row->kind, &r, (int)form);
+}
+
 static void check(const struct row *row)
 {
 	for (unsigned int form = 0; form < forms[row->op][row->i == 1]; form++) {
-		hf_refcount_t r = HF_REFCOUNT_INIT(0);
-		int32_t old = row->before ^ 1; /* not what is expected */
-		bool result;
-
 		if (form % 2 && is_plain())
-			continue; /* the plain count has no such form */
-		hf_refcount_set(&r, row->before);
-		result = apply(row->op, form, row->i, &r, &old);
-		battery_equal(hf_refcount_read(&r), row->after, row->name, (int)form);
-		battery_equal(result, row->result, row->name, (int)form);
+			continue;             /* the plain count has no such form */
+		check_form(row, form, false); /* an _old form: with NULL */
 		if (form % 2)
-			battery_equal(old, row->before, row->name, (int)form);
-		battery_reported(row->kind, &r, (int)form);
+			check_form(row, form, true);
 	}
 }
 
