@@ -137,7 +137,7 @@ HF_INLINE void hf_cond_init(hf_cond_t *cond)
  *
  * Context:  the holder of the mutex; no signal handler. May return spuriously
  * Ordering: release, then acquire
- * Errors:   under HF_VALIDATE a mutex that is not held is reported, and the function returns at once
+ * Errors:   under HF_VALIDATE a mutex that is not held is reported, and the wait returns at once
  * Return:   true = signalled, or spurious; false = the deadline has passed. The mutex is held
  */
 HF_INLINE bool hf_cond_wait_until(hf_cond_t *cond, hf_mutex_t *mutex, uint64_t deadline)
