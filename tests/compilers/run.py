@@ -32,8 +32,6 @@ WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 SYSTEM_HEADER = "#pragma GCC system_header\n"
 # Examples that need other libraries.
 NOT_ALONE = {"tmpfs.c", "rcuref.c"}
-# Old paths, with one #error each.
-MOVED = {"guard.h", "refcount_mutex.h"}
 
 
 def version_of(compiler):
@@ -64,7 +62,7 @@ def find():
 
 def public_headers(source):
     return sorted(name for name in os.listdir(os.path.join(source, "include", "holdfast"))
-                  if name.endswith(".h") and name not in MOVED)
+                  if name.endswith(".h"))
 
 
 class Check:
