@@ -281,7 +281,7 @@ HF_INLINE bool hf_detail_refcount_sub_and_test(int32_t i, hf_refcount_t *r, int3
 		hf_atomic32_fence_acquire(&r->refs);
 		return true;
 	}
-	hf_detail_refcount_saturate(r, before, HF_REPORT_SUB_UAF); /* I1, I2 */
+	hf_detail_refcount_saturate(r, before, HF_REPORT_SUB_UAF); /* I1: it is below 0 */
 	return false;
 }
 
