@@ -17,7 +17,7 @@ class entry : public hf::lockref_counted<entry> {
 public:
 	explicit entry(int name) : lockref_counted(0), name(name) {} /* unused */
 
-	/* Called with the lock held for the last reference; lookups get none until it is released. */
+	/* Called with the lock held and the last reference: lookups get none until the unlock. */
 	void last_put() noexcept HF_RELEASE()
 	{
 		hf::guard<hf::lockref> hold(*this, hf::adopt);

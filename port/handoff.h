@@ -23,6 +23,8 @@
 #include "variants/spinlock/mcs.h"
 #include "variants/spinlock/wfe.h"
 
+#include "../tests/battery/line.h"
+
 /* ---- Supplied by the port ------------------------------------------------------------------- */
 
 static inline unsigned int handoff_core(void);
@@ -179,31 +181,6 @@ static const struct variant variants[] = {
 
 /* ---- Windows -------------------------------------------------------------------------------- */
 
-struct line {
-	char text[160];
-	unsigned int length;
-};
-
-static void put_text(struct line *line, const char *text)
-{
-	while (*text && line->length < sizeof(line->text) - 1)
-		line->text[line->length++] = *text++;
-	line->text[line->length] = '\0';
-}
-
-static void put_number(struct line *line, uint64_t number)
-{
-	char digits[24];
-	unsigned int at = sizeof(digits) - 1;
-
-	digits[at] = '\0';
-	do {
-		digits[--at] = (char)('0' + number % 10);
-		number /= 10;
-	} while (number);
-	put_text(line, &digits[at]);
-}
-
 static void work(unsigned int core)
 {
 	states[core].pairs = core < cores ? variant->loop(&cells[shared ? 0 : core]) : 0;
@@ -233,10 +210,10 @@ static bool window(void)
 		if (!shared && cells[i].value != states[i].pairs)
 			ok = false;
 		put_text(&remark, " ");
-		put_number(&remark, states[i].pairs);
+		put_number(&remark, (long)states[i].pairs);
 	}
 	put_text(&remark, " variable ");
-	put_number(&remark, values);
+	put_number(&remark, (long)values);
 	ok = ok && values == sum;
 
 	put_text(&name, "handoff.");

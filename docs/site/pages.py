@@ -9,9 +9,10 @@ import subprocess
 from comments import FIELDS
 
 # The order of the headers for a newcomer; any others follow.
-ORDER = ["mutex", "cond", "refcount", "refcount_lock", "rcuref", "lockref", "lockref_waitfree",
-         "lockref_counted", "spinlock", "spinlock_ticket", "intrusive_ptr", "nofault", "nofault_handler", "nofault_copy",
-         "nofault_word", "nofault_memory", "safe", "region", "report", "validate", "extern", "version"]
+ORDER = ["mutex", "mutex_class", "cond", "cond_class", "refcount", "refcount_lock", "rcuref", "lockref", "lockref_waitfree",
+         "lockref_counted", "spinlock", "spinlock_class", "spinlock_ticket", "spinlock_ticket_class", "intrusive_ptr",
+         "nofault", "nofault_handler", "nofault_copy", "nofault_word", "nofault_memory", "safe", "region", "region_class",
+         "report", "validate", "extern", "version"]
 FIRST = ["Use when / not when", "Operations", "Example", "Guards", "C++", "Ordering"]
 ENTRY_OF_DOMAIN = {"function": "function", "macro": "macro", "enum": "enum", "struct": "struct", "union": "union",
                    "type": "type"}

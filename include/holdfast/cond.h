@@ -137,7 +137,7 @@ HF_INLINE void hf_cond_init(hf_cond_t *cond)
  *
  * Context:  the holder of the mutex; no signal handler. May return spuriously
  * Ordering: release, then acquire
- * Errors:   under HF_VALIDATE a mutex that is not held is reported, and the function returns at once
+ * Errors:   under HF_VALIDATE a mutex that is not held is reported, and the wait returns at once
  * Return:   true = signalled, or spurious; false = the deadline has passed. The mutex is held
  */
 HF_INLINE bool hf_cond_wait_until(hf_cond_t *cond, hf_mutex_t *mutex, uint64_t deadline)
@@ -249,72 +249,10 @@ HF_INLINE void hf_cond_shared_broadcast(hf_cond_shared_t *cond, hf_mutex_shared_
 		hf_detail_cond_shared_wake(&cond->sequence, &mutex->word);
 }
 
+#endif
+
 #ifdef __cplusplus
-HF_BEGIN_CXX
-/* As std::condition_variable, for std::unique_lock<hf::mutex>; a bool replaces std::cv_status. */
-class condition_variable {
-public:
-	/* Constant-initialized (all bytes 0): a global one can be used in any constructor. */
-	HF_DETAIL_CONSTEXPR condition_variable() noexcept : raw_() {}
-	condition_variable(const condition_variable &) = delete;
-	condition_variable &operator=(const condition_variable &) = delete;
-
-	void notify_one() noexcept { hf_cond_signal(&raw_); }
-	void notify_all() noexcept { hf_cond_broadcast(&raw_); }
-
-	template <class Lock>
-	void wait(Lock &lock)
-	{
-		hf_cond_wait(&raw_, lock.mutex()->native_handle());
-	}
-	template <class Lock, class Predicate>
-	void wait(Lock &lock, Predicate predicate)
-	{
-		while (!predicate())
-			wait(lock);
-	}
-	/* Accepts any clock. False = timed out; true = signalled, or spurious. */
-	template <class Lock, class TimePoint>
-	bool wait_until(Lock &lock, const TimePoint &time)
-	{
-		return hf_cond_wait_timeout(&raw_, lock.mutex()->native_handle(),
-					    hf_detail_nanoseconds_until(time)) ||
-		       hf_detail_nanoseconds_until(time) != 0;
-	}
-	/* Returns what the predicate returned last. */
-	template <class Lock, class TimePoint, class Predicate>
-	bool wait_until(Lock &lock, const TimePoint &time, Predicate predicate)
-	{
-		while (!predicate()) {
-			if (!wait_until(lock, time))
-				return predicate();
-		}
-		return true;
-	}
-	template <class Lock, class Duration>
-	bool wait_for(Lock &lock, const Duration &duration)
-	{
-		return hf_cond_wait_timeout(&raw_, lock.mutex()->native_handle(),
-					    hf_detail_nanoseconds(duration));
-	}
-	template <class Lock, class Duration, class Predicate>
-	bool wait_for(Lock &lock, const Duration &duration, Predicate predicate)
-	{
-		uint64_t end = hf_env_deadline(hf_detail_nanoseconds(duration));
-
-		while (!predicate()) {
-			if (!hf_cond_wait_until(&raw_, lock.mutex()->native_handle(), end))
-				return predicate();
-		}
-		return true;
-	}
-	hf_cond_t *native_handle() noexcept { return &raw_; }
-
-private:
-	hf_cond_t raw_;
-};
-HF_END_CXX
+#include "cond_class.h" /* hf::condition_variable */
 #endif
 
-#endif
 #endif

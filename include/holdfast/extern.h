@@ -8,8 +8,8 @@
  *
  * Use when / not when
  *   From Python, Rust, Java, C#, OCaml and others that call C functions by name. Not from C or C++,
- *   nor where the compiler reads C headers (Zig, Swift, Go's cgo): inline functions cost less than a
- *   call. Linux user space only.
+ *   nor where the compiler reads C headers (Zig, Swift, Go's cgo): inline functions cost less than
+ *   a call. Linux user space only.
  *
  * Operations
  *   hf_extern_constant         the value of a constant; the size or alignment of a type

@@ -9,7 +9,8 @@
  *   In a program that uses several primitives, or to try the library. In a header of your own,
  *   include only what it needs: everything that includes yours compiles that, too. extern.h is left
  *   out: it is for other languages. A header that needs what the environment lacks (a kernel has no
- *   parking) is empty.
+ *   parking) is empty. In C++ each lock's header includes its class: mutex.h includes
+ *   mutex_class.h.
  */
 #include "cond.h"
 #include "intrusive_ptr.h"

@@ -23,21 +23,21 @@
  *
  * Example     examples/intrusive_ptr.cpp
  *
- * Whose count    An intrusive_ptr calls these functions, which it finds in T's namespace or T's base
- *                (argument-dependent lookup). refcounted<T> has the first three. Any other type,
- *                such as a C struct with its own get and put, must have those that are used:
+ * Whose count    An intrusive_ptr calls these functions, which it finds in T's namespace or T's
+ *                base (argument-dependent lookup). refcounted<T> has the first three. Any other
+ *                type, such as a C struct with its own get and put, must have those that are used:
  *
  *     void intrusive_ptr_add_ref(T *)             one more, by an owner
  *     void intrusive_ptr_release(T *)             one less; frees the object if it was the last
- *     bool intrusive_ptr_add_ref_not_zero(T *)    one more unless there is none: for retain_not_zero
+ *     bool intrusive_ptr_add_ref_not_zero(T *)    one more, unless there is none: retain_not_zero
  *     bool intrusive_ptr_add_ref_not_dead(T *)    one more unless it is dead: lockref_counted.h
  *
  *                Types written for boost::intrusive_ptr have the first two, and work unchanged; if
  *                their count begins at 0, make the first pointer by retain, not by adopt.
  *
- * How it is freed    The last owner's thread calls Deleter()(T *): delete, unless refcounted's second
- *                parameter names another class. A class derived from T is deleted as a T: T then has a
- *                virtual destructor, or the program does not compile.
+ * Freeing        The last owner's thread calls Deleter()(T *): delete, unless refcounted's second
+ *                parameter names another class. A class derived from T is deleted as a T: T then
+ *                has a virtual destructor, or the program does not compile.
  *
  * Ordering
  *   operation                                 order
@@ -47,14 +47,14 @@
  *   destroy, reset, assignment (the old       release; the last one acquire, before the object is
  *     value)                                    freed
  *
- * Errors   those of the refcount: too many owners saturate the count, which is reported (ADD_OVF), and
- *          the object is never freed. A reference taken in the object's own destructor is reported
- *          (ADD_UAF).
+ * Errors   those of the refcount: too many owners saturate the count, which is reported (ADD_OVF),
+ *          and the object is never freed. A reference taken in the object's own destructor is
+ *          reported (ADD_UAF).
  *
  * Invariants
- *   I1  An intrusive_ptr that is not null owns one reference of its object.
- *   I2  The count is the object's, not its value's: a copy of an object has one reference, and an
- *       assignment to an object changes none.
+ *   An intrusive_ptr that is not null owns one reference of its object.
+ *   The count is the object's, not its value's: a copy of an object has one reference, and an
+ *   assignment to an object changes none.
  *
  * Source      docs/design/0033-cxx-ownership.md
  */
@@ -107,8 +107,9 @@ protected:
 		: refs_ HF_REFCOUNT_INIT(static_cast<uint32_t>(references))
 	{
 	}
-	HF_DETAIL_CONSTEXPR refcounted(const refcounted &) noexcept : refcounted() {} /* I2 */
-	refcounted &operator=(const refcounted &) noexcept { return *this; }          /* I2 */
+	/* A copy has one reference of its own, and an assignment changes none. */
+	HF_DETAIL_CONSTEXPR refcounted(const refcounted &) noexcept : refcounted() {}
+	refcounted &operator=(const refcounted &) noexcept { return *this; }
 	~refcounted() = default;
 
 private:
@@ -164,7 +165,7 @@ constexpr bool hf_detail_is_a(T *)
 	return true;
 }
 
-/* intrusive_ptr - owns one reference of a T, or is null (I1). */
+/* intrusive_ptr - owns one reference of a T, or is null. */
 template <class T>
 class intrusive_ptr {
 public:
@@ -186,7 +187,7 @@ public:
 		: object_(object && intrusive_ptr_add_ref_not_zero(object) ? object : nullptr)
 	{
 	}
-	/* The memory is valid. Null = the object is dead. For lockrefs, which survive a count of 0. */
+	/* For lockrefs, which survive a count of 0. The memory is valid. Null = it is dead. */
 	intrusive_ptr(T *object, retain_not_dead_t) noexcept
 		: object_(object && intrusive_ptr_add_ref_not_dead(object) ? object : nullptr)
 	{

@@ -9,8 +9,7 @@
  *   For objects whose lock and count belong together: looked up without the lock, removed from a
  *   structure under it, where the last put must decide under the lock whether the object dies. Not
  *   where a refcount is enough: its get and put do not loop. Where memory outlives a put (RCU,
- *   type-stable memory) and many cores use one object, prefer lockref_waitfree.h: 2 to 3 times
- *   as fast with 24 to 96 threads on a known Xeon, simulated (docs/design/0027).
+ *   type-stable memory) and many cores use one object, prefer lockref_waitfree.h.
  *
  * Operations
  *   get, get_not_zero, get_not_dead   one more reference; unless there is none; unless it is dead
@@ -57,8 +56,8 @@
  *      63                         32 31                          0
  *     |        count, signed        |            a lock           |
  *
- *   While the lock half is 0 the count changes by one compare-and-swap of the word, which is retried
- *   HF_LOCKREF_RETRIES times; else by the holder of the lock.
+ *   While the lock half is 0 the count changes by one compare-and-swap of the word, which is
+ *   retried HF_LOCKREF_RETRIES times; else by the holder of the lock.
  *
  *     lock half   count        meaning
  *     0           1..MAX       live: one 64-bit compare-and-swap changes the count
@@ -79,9 +78,9 @@
  *       leaves the lock half as it is.
  *   I2  So while the lock is held only its holder changes the count (by a store to its half).
  *   I3  The count becomes 0 by put_return only, or under the lock; dead only under the lock.
- *   I4  After HF_LOCKREF_RETRIES failed swaps (and the first one, which is inline) the lock is taken,
- *       which stops the swaps of the others too (I1): once one thread has reached the limit, the
- *       retries of all threads are bounded.
+ *   I4  After HF_LOCKREF_RETRIES failed swaps (and the first one, which is inline) the lock is
+ *       taken, which stops the swaps of the others too (I1): once one thread has reached the
+ *       limit, the retries of all threads are bounded.
  *   I5  Dead stays dead: no operation but set_count changes a negative count.
  *   I6  The 32 bits of a lock half are 0 exactly when it is free and has no waiters.
  *
@@ -95,7 +94,8 @@
 /*
  * The lock half. A port that has a lock of 4 bytes defines HF_LOCKREF_LOCK_HEADER, in its env
  * header or by -D: the header that defines the type and the four operations below, for a lock that
- * keeps I6. All code that shares a lockref must be compiled with the same lock.
+ * keeps I6 (all 32 bits are 0 when it is free). All code that shares a lockref must be compiled
+ * with the same lock.
  */
 #if defined(HF_LOCKREF_LOCK_HEADER)
 #include HF_LOCKREF_LOCK_HEADER
@@ -161,7 +161,7 @@ HF_INLINE hf_env_lockref_lock_t *hf_detail_lockref_lock(hf_lockref_t *l)
 	return hf_detail_lockref_lock_of(&l->word);
 }
 
-/* Is the lock half free, and without waiters, in this word? I6 */
+/* In this word, is the lock half free and without waiters? Then its 32 bits are 0 (I6). */
 HF_INLINE bool hf_detail_lockref_unlocked(uint64_t word)
 {
 	return HF_LIKELY(((uint32_t)word & HF_DETAIL_LOCKREF_LOCK_BITS) == 0);
@@ -172,7 +172,7 @@ HF_INLINE int32_t hf_detail_lockref_count(uint64_t word)
 	return (int32_t)(uint32_t)(word >> 32);
 }
 
-/* The count, and a new one, for the holder of the lock: no other thread changes it (I2). */
+/* Read and store the count as the holder of the lock, who alone changes it then (I2). */
 HF_INLINE int32_t hf_detail_lockref_count_locked(const hf_lockref_t *l)
 {
 	return (int32_t)hf_atomic64_load_high32_relaxed(&l->word);
@@ -183,7 +183,7 @@ HF_INLINE void hf_detail_lockref_set_count_locked(hf_lockref_t *l, int32_t count
 	hf_atomic64_store_high32_relaxed(&l->word, (uint32_t)count);
 }
 
-/* One more reference; but a pinned count stays, and so does a dead one (I5). */
+/* One more reference; but a pinned count stays, and so does a dead one: it never revives (I5). */
 HF_INLINE int32_t hf_detail_lockref_plus_one(int32_t count)
 {
 	return HF_UNLIKELY((uint32_t)count >= (uint32_t)HF_LOCKREF_MAX) ? count : count + 1;
@@ -209,8 +209,8 @@ HF_COLD bool hf_detail_lockref_get_misuse(hf_lockref_t *l, int32_t count)
 	return true;
 }
 
-/* Count a failed swap, and wait. Returns false if the limit is reached: take the lock (I4). */
-HF_INLINE bool hf_detail_lockref_again(uint32_t *retries, hf_wait_t *wait)
+/* Count a failed swap, and wait. False = that was one too many: take the lock (I4). */
+HF_INLINE bool hf_detail_lockref_retry(uint32_t *retries, hf_wait_t *wait)
 {
 	if (++*retries >= HF_LOCKREF_RETRIES)
 		return false;
@@ -252,7 +252,7 @@ HF_INLINE bool hf_detail_lockref_try_put(hf_lockref_t *l, int32_t keep, int32_t 
  * Slow path of get, get_not_zero and get_not_dead: one more reference if the count is at least
  * `least`. With INT32_MIN any count is accepted, and misuse reported.
  */
-HF_SLOW bool hf_detail_lockref_get_again(hf_lockref_t *l, int32_t least)
+HF_SLOW bool hf_detail_lockref_get_slow(hf_lockref_t *l, int32_t least)
 {
 	hf_wait_t wait = HF_WAIT_INIT;
 	uint32_t retries = 0;
@@ -269,10 +269,10 @@ HF_SLOW bool hf_detail_lockref_get_again(hf_lockref_t *l, int32_t least)
 		if (count < least ||
 		    HF_LIKELY(hf_atomic64_try_cmpxchg_relaxed(
 			    &l->word, &word,
-			    hf_detail_lockref_word(hf_detail_lockref_plus_one(count))))) /* I1 */
-			break;
-		if (!hf_detail_lockref_again(&retries, &wait)) {
-			fallback = true; /* I4 */
+			    hf_detail_lockref_word(hf_detail_lockref_plus_one(count)))))
+			break; /* I1: the swap found the lock half 0, and stored 0 */
+		if (!hf_detail_lockref_retry(&retries, &wait)) {
+			fallback = true;
 			break;
 		}
 	}
@@ -294,7 +294,7 @@ HF_SLOW bool hf_detail_lockref_get_again(hf_lockref_t *l, int32_t least)
 
 /*
  * The swaps of a put's slow path: drop one reference if there are more than `keep`. Returns the new
- * count; -1 = nothing was done, and *enough is false if there were no more than `keep`.
+ * count; -1 = nothing was done, and *enough is false if there were at most `keep`.
  */
 HF_INLINE int32_t hf_detail_lockref_put_swaps(hf_lockref_t *l, int32_t keep, bool *enough)
 {
@@ -311,13 +311,13 @@ HF_INLINE int32_t hf_detail_lockref_put_swaps(hf_lockref_t *l, int32_t keep, boo
 			break;
 		}
 		less = hf_detail_lockref_minus_one(count);
-		if (HF_LIKELY(hf_atomic64_try_cmpxchg_release(
-			    &l->word, &word, hf_detail_lockref_word(less)))) { /* I1 */
+		if (HF_LIKELY(hf_atomic64_try_cmpxchg_release(&l->word, &word,
+							      hf_detail_lockref_word(less)))) {
 			HF_DETAIL_LOCKREF_NOTE(retries, false);
 			return less;
 		}
-		if (!hf_detail_lockref_again(&retries, &wait))
-			break; /* I4 */
+		if (!hf_detail_lockref_retry(&retries, &wait))
+			break;
 	}
 	HF_DETAIL_LOCKREF_NOTE(retries, true);
 	return -1;
@@ -334,14 +334,14 @@ HF_INLINE bool hf_detail_lockref_put_locked(hf_lockref_t *l)
 	return true;
 }
 
-HF_SLOW int32_t hf_detail_lockref_put_return_again(hf_lockref_t *l)
+HF_SLOW int32_t hf_detail_lockref_put_return_slow(hf_lockref_t *l)
 {
 	bool enough;
 
 	return hf_detail_lockref_put_swaps(l, 0, &enough);
 }
 
-HF_SLOW bool hf_detail_lockref_put_not_zero_again(hf_lockref_t *l) HF_NO_THREAD_SAFETY_ANALYSIS
+HF_SLOW bool hf_detail_lockref_put_not_zero_slow(hf_lockref_t *l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	bool enough, done;
 
@@ -355,7 +355,7 @@ HF_SLOW bool hf_detail_lockref_put_not_zero_again(hf_lockref_t *l) HF_NO_THREAD_
 	return done;
 }
 
-HF_SLOW bool hf_detail_lockref_put_or_lock_again(hf_lockref_t *l) HF_NO_THREAD_SAFETY_ANALYSIS
+HF_SLOW bool hf_detail_lockref_put_or_lock_slow(hf_lockref_t *l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	bool enough;
 
@@ -450,7 +450,7 @@ HF_INLINE void hf_lockref_set_count(hf_lockref_t *l, int32_t count) HF_REQUIRES(
 HF_INLINE void hf_lockref_get(hf_lockref_t *l)
 {
 	if (HF_UNLIKELY(!hf_detail_lockref_try_get(l, 0)))
-		(void)hf_detail_lockref_get_again(l, INT32_MIN);
+		(void)hf_detail_lockref_get_slow(l, INT32_MIN);
 }
 
 /**
@@ -465,7 +465,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_get_not_zero(hf_lockref_t *l)
 {
 	if (HF_LIKELY(hf_detail_lockref_try_get(l, 1)))
 		return true;
-	return hf_detail_lockref_get_again(l, 1);
+	return hf_detail_lockref_get_slow(l, 1);
 }
 
 /**
@@ -480,7 +480,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_get_not_dead(hf_lockref_t *l)
 {
 	if (HF_LIKELY(hf_detail_lockref_try_get(l, 0)))
 		return true;
-	return hf_detail_lockref_get_again(l, 0);
+	return hf_detail_lockref_get_slow(l, 0);
 }
 
 /**
@@ -497,7 +497,7 @@ HF_INLINE HF_MUST_CHECK int32_t hf_lockref_put_return(hf_lockref_t *l)
 
 	if (HF_LIKELY(hf_detail_lockref_try_put(l, 0, &count)))
 		return count;
-	return hf_detail_lockref_put_return_again(l);
+	return hf_detail_lockref_put_return_slow(l);
 }
 
 /**
@@ -514,7 +514,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_put_or_lock(hf_lockref_t *l)
 
 	if (HF_LIKELY(hf_detail_lockref_try_put(l, 1, &count)))
 		return true;
-	return hf_detail_lockref_put_or_lock_again(l);
+	return hf_detail_lockref_put_or_lock_slow(l);
 }
 
 /**
@@ -532,7 +532,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_put_not_zero(hf_lockref_t *l)
 
 	if (HF_LIKELY(hf_detail_lockref_try_put(l, 1, &count)))
 		return true;
-	return hf_detail_lockref_put_not_zero_again(l);
+	return hf_detail_lockref_put_not_zero_slow(l);
 }
 
 /**

@@ -3,7 +3,8 @@
 #define HF_LOCKREF_COUNTED_H
 #pragma GCC system_header
 /*
- * lockref_counted - a lockref for C++: a lock for the standard guards, references that drop themselves.
+ * lockref_counted - a lockref for C++: a lock for the standard guards, references that drop
+ * themselves.
  *
  * Use when / not when
  *   As lockref.h, from C++: for objects that are looked up without the lock, and whose last put
@@ -11,21 +12,23 @@
  *   lockref_waitfree.h has no C++ form: call its functions.
  *
  * Operations
- *   hf::lockref                  lock, try_lock, unlock: for hf::guard, std::unique_lock and the like;
- *                                read, is_dead; with the lock held set_count, mark_dead
- *   hf::lockref_counted<T>       base class of T: a hf::lockref, and the hooks of hf::intrusive_ptr<T>
- *   intrusive_ptr<T>(p, how)     hf::retain: get. hf::retain_not_zero, hf::retain_not_dead: null where
- *                                get_not_zero, get_not_dead return false. hf::adopt: takes one over
+ *   hf::lockref                  lock, try_lock, unlock: for hf::guard, std::unique_lock and the
+ *                                like; read, is_dead; with the lock held set_count, mark_dead
+ *   hf::lockref_counted<T>       base class of T: a hf::lockref, and the hooks of
+ *                                hf::intrusive_ptr<T>
+ *   intrusive_ptr<T>(p, how)     hf::retain: get. hf::retain_not_zero, hf::retain_not_dead: null
+ *                                where get_not_zero, get_not_dead return false. hf::adopt: takes
+ *                                one over
  *   copy, move, destroy          get; nothing; put_or_lock, and T's last_put() if it was the last
  *
  * Example     examples/lockref_counted.cpp
  *
- * The last put    The thread that drops the last reference then holds the lock, and the count is still
- *                 1: nobody else can take or drop one. T::last_put() decides, and releases the lock.
- *                 The inherited one stores 0: the object stays, and retain_not_dead revives it. One
- *                 that ends an object marks it dead, so that lookups ignore it, and frees its
- *                 memory when no lookup can access it any more: at once if lookups hold a lock that
- *                 last_put() takes to remove the object, else by RCU.
+ * The last put    The thread that drops the last reference then holds the lock, and the count is
+ *                 still 1: nobody else can take or drop one. T::last_put() decides, and releases
+ *                 the lock. The inherited one stores 0: the object stays, and retain_not_dead
+ *                 revives it. One that ends an object marks it dead, so that lookups ignore it, and
+ *                 frees its memory when no lookup can access it any more: at once if lookups hold a
+ *                 lock that last_put() takes to remove the object, else by RCU.
  *
  * Ordering
  *   operation                       order

@@ -8,13 +8,12 @@
  * Use when / not when
  *   Where an object is found without a lock and many threads take and drop references at once, or
  *   its lock is held for long: no get or put ever waits or retries, except that the put of the last
- *   reference takes the lock. Not where the memory of an object is freed as soon as it is dead: that
- *   needs lockref.h. Not where the count must not change while the lock is held.
+ *   reference takes the lock. Not where the memory of an object is freed as soon as it is dead:
+ *   that needs lockref.h. Not where the count must not change while the lock is held.
  *
- *   With 28 and 64 threads it is faster than lockref.h by a factor that depends on the order in
- *   which the processor serves requests for a cache line (`hf-lab classify`): 8 to 12 in turn, 5 to
- *   7 in any order, 4 to 7 nearest first, 1.7 to 2.1 where the line stays for a retry (simulated:
- *   docs/design/0027).
+ *   With 28 and 64 threads it is 1.7 to 12 times as fast as lockref.h, depending on the order in
+ *   which the processor serves requests for a cache line (simulated: docs/design/0027; `hf-lab
+ *   classify`).
  *
  *   A type of its own (hf_lockref_waitfree_t), because code that is right with hf_lockref_t is
  *   wrong with it. What differs:
@@ -41,7 +40,7 @@
  *
  * Example  examples/lockref_waitfree.c
  *
- * The contract of put (from W5)
+ * The contract of put (W5 gives the reason)
  *   The caller of put is inside a read-side critical section that the freeing of the object waits
  *   for, and stays in it until it has acted on the result (put_or_lock's false, put_return's 0). Or
  *   the memory is type-stable: then it may hold another object by the time the thread gets the
@@ -104,8 +103,8 @@
  *   W5  After its subtraction a put has no reference. Only a put that made the count none then
  *       takes the lock; other threads may get, put, kill and revive the object before it has the
  *       lock.
- *   W6  A get, and a put that is not the last, takes a bounded number of steps, whatever other threads
- *       do.
+ *   W6  A get, and a put that is not the last, takes a bounded number of steps, whatever other
+ *       threads do.
  *
  * Source   docs/design/0016-lockref-waitfree.md
  */
@@ -185,7 +184,7 @@ HF_INLINE int32_t hf_lockref_waitfree_read(const hf_lockref_waitfree_t *l)
 /**
  * hf_lockref_waitfree_is_dead - is it dead?
  *
- * Ordering: none; to the holder of the lock the answer stays true (W1)
+ * Ordering: none; the answer stays true while this thread holds the lock: no other kills (W1)
  * Return:   true = it is
  */
 HF_INLINE bool hf_lockref_waitfree_is_dead(const hf_lockref_waitfree_t *l)
@@ -230,13 +229,13 @@ HF_INLINE void hf_lockref_waitfree_unlock(hf_lockref_waitfree_t *l)
 	hf_env_lockref_unlock(hf_detail_waitfree_lock(l));
 }
 
-/* W4. A plain store is enough, because no operation leaves the saturated state. */
+/* The object leaks (W4). A plain store will do: no operation leaves the saturated zone. */
 HF_INLINE void hf_detail_waitfree_saturate(hf_lockref_waitfree_t *l)
 {
 	hf_atomic64_store_high32_relaxed(&l->word, HF_DETAIL_WAITFREE_SATURATED);
 }
 
-/* Resets a count that has drifted far from the middle of the dead zone. W3 */
+/* Resets a count that has drifted far from the middle of the dead zone: dead stays dead (W3). */
 HF_INLINE void hf_detail_waitfree_stay_dead(hf_lockref_waitfree_t *l, uint64_t word)
 {
 	const uint32_t half = 1u << 28;
@@ -259,7 +258,7 @@ HF_INLINE bool hf_detail_waitfree_get_repair(hf_lockref_waitfree_t *l, uint64_t 
 	return true;
 }
 
-HF_SLOW bool hf_detail_waitfree_get_rest(hf_lockref_waitfree_t *l, uint64_t word)
+HF_SLOW bool hf_detail_waitfree_get_slow(hf_lockref_waitfree_t *l, uint64_t word)
 {
 	return hf_detail_waitfree_get_repair(l, word, HF_DETAIL_SLOW_CALL_SITE);
 }
@@ -294,13 +293,13 @@ HF_INLINE int32_t hf_detail_waitfree_put_repair(hf_lockref_waitfree_t *l, uint64
 	return -1;
 }
 
-HF_SLOW int32_t hf_detail_waitfree_put_rest(hf_lockref_waitfree_t *l, uint64_t word)
+HF_SLOW int32_t hf_detail_waitfree_put_slow(hf_lockref_waitfree_t *l, uint64_t word)
 {
 	return hf_detail_waitfree_put_repair(l, word, HF_DETAIL_SLOW_CALL_SITE);
 }
 
 /* After a put that resulted in `word`, whose count is none or not live. Preemption is disabled. */
-HF_SLOW bool hf_detail_waitfree_put_or_lock_rest(hf_lockref_waitfree_t *l, uint64_t word)
+HF_SLOW bool hf_detail_waitfree_put_or_lock_slow(hf_lockref_waitfree_t *l, uint64_t word)
 	HF_TRY_ACQUIRE(false, l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	bool done = true;
@@ -308,8 +307,8 @@ HF_SLOW bool hf_detail_waitfree_put_or_lock_rest(hf_lockref_waitfree_t *l, uint6
 	if (HF_UNLIKELY((int64_t)word < 0)) {
 		(void)hf_detail_waitfree_put_repair(l, word, HF_DETAIL_SLOW_CALL_SITE);
 	} else {
-		hf_env_lockref_lock(hf_detail_waitfree_lock(l)); /* W5 */
-		/* Not none: another thread has called get meanwhile, or killed the object. */
+		hf_env_lockref_lock(hf_detail_waitfree_lock(l));
+		/* W5: others may have called get meanwhile, or killed the object: then not none. */
 		done = hf_atomic64_load_high32_relaxed(&l->word) != 0;
 		if (HF_UNLIKELY(done))
 			hf_env_lockref_unlock(hf_detail_waitfree_lock(l));
@@ -354,7 +353,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_get_not_dead(hf_lockref_waitfre
 	uint64_t word = hf_atomic64_fetch_add_relaxed(&l->word, HF_DETAIL_WAITFREE_ONE) +
 			HF_DETAIL_WAITFREE_ONE;
 
-	return HF_LIKELY((int64_t)word >= 0) || hf_detail_waitfree_get_rest(l, word);
+	return HF_LIKELY((int64_t)word >= 0) || hf_detail_waitfree_get_slow(l, word);
 }
 
 /**
@@ -391,7 +390,7 @@ HF_INLINE HF_MUST_CHECK int32_t hf_lockref_waitfree_put_return(hf_lockref_waitfr
 	word = hf_atomic64_fetch_sub_release(&l->word, HF_DETAIL_WAITFREE_ONE) -
 	       HF_DETAIL_WAITFREE_ONE;
 	if (HF_UNLIKELY((int64_t)word < 0))
-		return hf_detail_waitfree_put_rest(l, word);
+		return hf_detail_waitfree_put_slow(l, word);
 	return hf_detail_lockref_count(word);
 }
 
@@ -414,7 +413,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_put_or_lock(hf_lockref_waitfree
 	word = hf_atomic64_fetch_sub_release(&l->word, HF_DETAIL_WAITFREE_ONE) -
 	       HF_DETAIL_WAITFREE_ONE;
 	if (HF_UNLIKELY((int64_t)word < (int64_t)HF_DETAIL_WAITFREE_ONE))
-		return hf_detail_waitfree_put_or_lock_rest(l, word);
+		return hf_detail_waitfree_put_or_lock_slow(l, word);
 	hf_env_preempt_enable();
 	return true;
 }
@@ -443,8 +442,8 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_mark_dead(hf_lockref_waitfree_t
 		}
 		if (HF_LIKELY(hf_atomic64_try_cmpxchg_acquire(
 			    &l->word, &word,
-			    hf_detail_waitfree_with(word, HF_DETAIL_WAITFREE_DEAD)))) /* W2 */
-			return true;
+			    hf_detail_waitfree_with(word, HF_DETAIL_WAITFREE_DEAD))))
+			return true; /* W2: no other references were left */
 	}
 	return false;
 }
@@ -472,7 +471,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_revive(hf_lockref_waitfree_t *l
 			hf_report(HF_REPORT_LOCKREF_UNLOCKED, l);
 			return false;
 		}
-		/* W1. Fails also if a get has changed the dead count meanwhile. */
+		/* Fails also if a get has changed the dead count meanwhile. */
 		if (HF_LIKELY(hf_atomic64_try_cmpxchg_release(
 			    &l->word, &word, hf_detail_waitfree_with(word, (uint32_t)count))))
 			return true;

@@ -10,10 +10,8 @@
  *   reference unless the object is dead. Not for an object whose memory is freed as soon as its
  *   last reference is dropped: use refcount. refcount's inc_not_zero is a loop of
  *   compare-and-swaps, whose retries grow with the number of readers; this get never retries. With
- *   28 and 64 threads it is 4 to 7 times as fast on a processor that serves requests for a cache
- *   line in turn; 3 to 4 times on one that serves them in any order, or the nearest first; 1.3 to
- *   1.6 times where the line stays for a retry, as on the known Xeons (simulated: docs/design/0027;
- *   `hf-lab classify`).
+ *   28 and 64 threads it is 1.3 to 7 times as fast, depending on the order in which the processor
+ *   serves requests for a cache line (simulated: docs/design/0027; `hf-lab classify`).
  *
  * Operations
  *   init, init_release     the first references; the same, and publish the object (type-stable
@@ -24,7 +22,7 @@
  *
  * Example  examples/rcuref.c
  *
- * The contract of put (from I4)
+ * The contract of put (I4 gives the reason)
  *   The caller of put is inside a read-side critical section that the freeing of the object waits
  *   for (rcu_read_lock() to rcu_read_unlock(), with the memory freed by call_rcu() or after
  *   synchronize_rcu()), or the memory is type-stable. In a kernel it is enough to disable
@@ -155,7 +153,7 @@ HF_INLINE uint32_t hf_rcuref_headroom(const hf_rcuref_t *r)
 	return refs < HF_RCUREF_MAX ? HF_RCUREF_MAX - 1 - refs : 0;
 }
 
-/* Resets a count that has drifted far from the middle of the dead zone. I2 */
+/* Resets a count that has drifted far from the middle of the dead zone: dead stays dead (I2). */
 HF_INLINE void hf_detail_rcuref_stay_dead(hf_rcuref_t *r, uint32_t refs)
 {
 	const uint32_t half = 1u << 28;
@@ -165,13 +163,13 @@ HF_INLINE void hf_detail_rcuref_stay_dead(hf_rcuref_t *r, uint32_t refs)
 }
 
 /* Slow path of get, whose add resulted in `refs`, which is not live. */
-HF_SLOW bool hf_detail_rcuref_get_rest(hf_rcuref_t *r, uint32_t refs)
+HF_SLOW bool hf_detail_rcuref_get_slow(hf_rcuref_t *r, uint32_t refs)
 {
 	if (HF_LIKELY(refs >= HF_DETAIL_RCUREF_FROM_DEAD)) {
 		hf_detail_rcuref_stay_dead(r, refs);
 		return false;
 	}
-	hf_atomic32_store_relaxed(&r->refs, HF_DETAIL_RCUREF_SATURATED); /* I3 */
+	hf_atomic32_store_relaxed(&r->refs, HF_DETAIL_RCUREF_SATURATED); /* never freed (I3) */
 	hf_report_at(HF_REPORT_RCUREF_OVF, r, HF_DETAIL_SLOW_CALL_SITE);
 	return true;
 }
@@ -180,12 +178,11 @@ HF_SLOW bool hf_detail_rcuref_get_rest(hf_rcuref_t *r, uint32_t refs)
  * Slow path of put, whose subtraction resulted in `refs`, which is not live. That result decides,
  * not the present value: other threads may have called get and put since, and killed the object.
  */
-HF_SLOW bool hf_detail_rcuref_put_rest(hf_rcuref_t *r, uint32_t refs)
+HF_SLOW bool hf_detail_rcuref_put_slow(hf_rcuref_t *r, uint32_t refs)
 {
 	if (HF_LIKELY(refs == HF_DETAIL_RCUREF_NONE)) {
-		if (!hf_atomic32_try_cmpxchg_relaxed(&r->refs, &refs,
-						     HF_DETAIL_RCUREF_DEAD)) /* I1 */
-			return false; /* another get came in between */
+		if (!hf_atomic32_try_cmpxchg_relaxed(&r->refs, &refs, HF_DETAIL_RCUREF_DEAD))
+			return false; /* a get came in between; one put makes the swap (I1) */
 		hf_atomic32_fence_acquire(&r->refs);
 		return true;
 	}
@@ -194,7 +191,7 @@ HF_SLOW bool hf_detail_rcuref_put_rest(hf_rcuref_t *r, uint32_t refs)
 		hf_report_at(HF_REPORT_RCUREF_DEAD, r, HF_DETAIL_SLOW_CALL_SITE);
 		return false;
 	}
-	hf_atomic32_store_relaxed(&r->refs, HF_DETAIL_RCUREF_SATURATED); /* I3 */
+	hf_atomic32_store_relaxed(&r->refs, HF_DETAIL_RCUREF_SATURATED); /* never freed (I3) */
 	return false;
 }
 
@@ -210,7 +207,7 @@ HF_INLINE HF_MUST_CHECK bool hf_rcuref_get(hf_rcuref_t *r)
 {
 	uint32_t refs = hf_atomic32_fetch_add_relaxed(&r->refs, 1) + 1;
 
-	return HF_LIKELY((int32_t)refs >= 0) || hf_detail_rcuref_get_rest(r, refs);
+	return HF_LIKELY((int32_t)refs >= 0) || hf_detail_rcuref_get_slow(r, refs);
 }
 
 /**
@@ -247,7 +244,7 @@ HF_INLINE HF_MUST_CHECK bool hf_rcuref_put(hf_rcuref_t *r)
 	hf_env_preempt_disable();
 	refs = hf_atomic32_fetch_sub_release(&r->refs, 1) - 1;
 	if (HF_UNLIKELY((int32_t)refs < 0))
-		last = hf_detail_rcuref_put_rest(r, refs);
+		last = hf_detail_rcuref_put_slow(r, refs);
 	hf_env_preempt_enable();
 	return last;
 }

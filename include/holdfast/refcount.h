@@ -15,9 +15,9 @@
  * Operations
  *   set, inc, add                 the first references; more of them, by a thread that has one
  *   inc_not_zero, add_not_zero    more of them unless the object is dead, by a thread that has none
- *   dec_and_test, sub_and_test    drop; true = free the object. dec, dec_if_one, dec_not_one,
- *                                 is_one_acquire, read, and forms with _old (the count before) and
- *                                 _acquire besides
+ *   dec_and_test, sub_and_test    drop; true = free the object
+ *   Besides: dec, dec_if_one, dec_not_one, is_one_acquire, read; forms with _acquire, and with _old
+ *   (the count before)
  *
  * Example         examples/refcount.c
  * C++             intrusive_ptr.h has pointers that own a reference.
@@ -31,10 +31,9 @@
  *   dec to 0, or below              HF_REPORT_DEC_LEAK             saturated
  *   any of these when saturated     HF_REPORT_SATURATED            saturated, true / false
  *
- *   An object whose count is saturated is never freed. It leaks, and that is the purpose.
- *   Operations on it from then on are consequences of the first misuse, so they are reported as a
- *   kind of their own; dec_not_one reports nothing. The compiler refuses an add of a constant that
- *   is not positive.
+ *   An object whose count is saturated is never freed: it leaks, and that is the purpose. Later
+ *   operations on it are consequences of the first misuse, so they are reported as a kind of their
+ *   own; dec_not_one reports nothing. The compiler refuses an add of a constant below 1.
  *
  * Objects that are never freed
  *   HF_REFCOUNT_INIT(HF_REFCOUNT_IMMORTAL), or set() to it, is for a static object among others
@@ -45,7 +44,7 @@
  *
  * Arguments
  *   r     the count
- *   old   gets the count before the operation
+ *   old   gets the count before the operation; NULL = as the form without _old
  *
  * Ordering
  *   operation                                    order
@@ -86,16 +85,12 @@
  *
  * The window
  *   Between a bad add and its repair other threads see the bad value, and operate on it. After an
- *   overflow it is INT32_MIN. Increments then find it negative and repair it too; decrements may
- *   take it to INT32_MAX and on downwards, each of them looking harmless. For the count to become 0
- *   while references exist, 2^31 - 1 = 2,147,483,647 decrements must happen in the window; and the
- *   window ends with a store of SATURATED, from which 2^30 = 1,073,741,824 operations in one
- *   direction, begun before the store and not yet repaired, would be needed to leave the negative
- *   half. Each operation is one thread's, and Linux has at most 2^22 = 4,194,304 threads: too few
- *   by factors of 512 and 256. After an underflow, or an increment of 0, the bad value is -1 or 1,
- *   next to 0: a few more misuses in the window can take it to 1, and dec_and_test can then return
- *   true for one of them. The count was dead before all of that began: these are uses after free
- *   already, and reported as such. A count can report them but cannot undo them.
+ *   overflow it is INT32_MIN, from where 2^31 - 1 decrements lead to 0; the window ends with a
+ *   store of SATURATED, from where 2^30 operations in one direction, begun before that store, lead
+ *   out of the negative half. A thread has one operation in flight, and Linux has at most 2^22
+ *   threads. After an underflow, or an increment of 0, the value is -1 or 1: a few more misuses in
+ *   the window can make dec_and_test return true. The object was dead before: these are uses after
+ *   free already, and are reported. No count can undo them (docs/design/0003-refcount-window.md).
  *
  * Invariants
  *   I1  An operation that sees a bad old or a bad resulting value stores SATURATED before it
@@ -111,7 +106,7 @@
  *       other threads may find it there before the repair. It then leaks, and is reported once.
  *
  * Source   LKML 2019-10, "lib/refcount: Improve performance of generic REFCOUNT_FULL code";
- *          docs/design/0003-refcount-window.md, docs/design/0040-one-implementation.md
+ *          docs/design/0040-one-implementation.md
  */
 #include "internal/atomic.h"
 #include "internal/wait.h"
@@ -134,14 +129,14 @@ typedef struct hf_refcount {
 		HF_ATOMIC_INIT(n)                                                                  \
 	}
 
-/* Is it in the zone around IMMORTAL, or around SATURATED? */
+/* Is the value in the zone around `middle`, which is IMMORTAL or SATURATED? */
 HF_INLINE bool hf_detail_refcount_near(int32_t value, int32_t middle)
 {
 	return (uint32_t)value - ((uint32_t)middle - HF_DETAIL_REFCOUNT_ZONE) <
 	       2 * HF_DETAIL_REFCOUNT_ZONE;
 }
 
-/* The value to store after misuse of a count that was `old`: I2, I5. */
+/* The value to store after misuse of a count that was `old`: an immortal one stays so (I5). */
 HF_INLINE int32_t hf_detail_refcount_repaired(int32_t old)
 {
 	return hf_detail_refcount_near(old, HF_REFCOUNT_IMMORTAL) ? HF_REFCOUNT_IMMORTAL
@@ -153,7 +148,7 @@ HF_INLINE void hf_detail_refcount_report(hf_refcount_t *r, int32_t old, enum hf_
 					 const void *site)
 {
 	if (hf_detail_refcount_near(old, HF_REFCOUNT_IMMORTAL))
-		return; /* I5 */
+		return; /* I5: an operation on an immortal count is no misuse */
 	if (hf_detail_refcount_near(old, HF_REFCOUNT_SATURATED))
 		kind = HF_REPORT_SATURATED;
 	hf_report_at(kind, r, site);
@@ -212,7 +207,7 @@ HF_INLINE void hf_detail_refcount_add(int32_t i, hf_refcount_t *r, int32_t *old)
 	hf_detail_refcount_check_add(i);
 	if (old)
 		*old = before;
-	if (HF_UNLIKELY(!hf_detail_refcount_added(sum, i))) { /* I1, I2 */
+	if (HF_UNLIKELY(!hf_detail_refcount_added(sum, i))) { /* store SATURATED: I1, again: I2 */
 		enum hf_report_kind kind = sum == i ? HF_REPORT_ADD_UAF : HF_REPORT_ADD_OVF;
 
 		if (!old && __builtin_constant_p(i) && i == 1)
@@ -229,8 +224,8 @@ HF_INLINE void hf_detail_refcount_add(int32_t i, hf_refcount_t *r, int32_t *old)
  * The value is stale after the wait: a compare-and-swap with it may fail, and then the wait
  * doubles.
  */
-HF_COLD bool hf_detail_refcount_add_again(int32_t i, hf_refcount_t *r, int32_t *old, uint32_t value,
-					  bool acquire)
+HF_COLD bool hf_detail_refcount_add_not_zero_slow(int32_t i, hf_refcount_t *r, int32_t *old,
+						  uint32_t value, bool acquire)
 {
 	hf_wait_t wait = HF_WAIT_INIT;
 
@@ -247,10 +242,10 @@ HF_COLD bool hf_detail_refcount_add_again(int32_t i, hf_refcount_t *r, int32_t *
 	}
 	if (old)
 		*old = (int32_t)value;
-	if (value != 0) /* I1, I2 */
+	if (value != 0) /* it would overflow (I1), or is negative (I2) */
 		hf_detail_refcount_repair(r, (int32_t)value, HF_REPORT_ADD_NOT_ZERO_OVF,
 					  HF_DETAIL_CALL_SITE);
-	return value != 0; /* I4 */
+	return value != 0; /* I4: 0 was left as it was */
 }
 
 HF_INLINE bool hf_detail_refcount_add_not_zero(int32_t i, hf_refcount_t *r, int32_t *old,
@@ -269,9 +264,9 @@ HF_INLINE bool hf_detail_refcount_add_not_zero(int32_t i, hf_refcount_t *r, int3
 	if (value == 0) {
 		if (old)
 			*old = 0;
-		return false; /* I4 */
+		return false; /* I4: 0 is left as it is */
 	}
-	return hf_detail_refcount_add_again(i, r, old, value, acquire);
+	return hf_detail_refcount_add_not_zero_slow(i, r, old, value, acquire);
 }
 
 HF_INLINE bool hf_detail_refcount_sub_and_test(int32_t i, hf_refcount_t *r, int32_t *old)
@@ -282,11 +277,11 @@ HF_INLINE bool hf_detail_refcount_sub_and_test(int32_t i, hf_refcount_t *r, int3
 		*old = before;
 	if (HF_LIKELY(before > i) && HF_LIKELY(before > 0))
 		return false;
-	if (HF_LIKELY(before == i) && HF_LIKELY(i > 0)) { /* I3 */
+	if (HF_LIKELY(before == i) && HF_LIKELY(i > 0)) { /* I3: a live count, and its last ones */
 		hf_atomic32_fence_acquire(&r->refs);
 		return true;
 	}
-	hf_detail_refcount_saturate(r, before, HF_REPORT_SUB_UAF); /* I1, I2 */
+	hf_detail_refcount_saturate(r, before, HF_REPORT_SUB_UAF); /* I1: it is below 0 */
 	return false;
 }
 
@@ -296,7 +291,7 @@ HF_INLINE void hf_detail_refcount_dec(hf_refcount_t *r, int32_t *old)
 
 	if (old)
 		*old = before;
-	if (HF_UNLIKELY(before <= 1)) { /* I1, I2 */
+	if (HF_UNLIKELY(before <= 1)) { /* I1, I2: it is 0 now, or was negative */
 		if (!old)
 			hf_detail_refcount_saturate_one(r, HF_REPORT_DEC_LEAK);
 		else
@@ -304,8 +299,8 @@ HF_INLINE void hf_detail_refcount_dec(hf_refcount_t *r, int32_t *old)
 	}
 }
 
-/* Slow path of dec_not_one; as hf_detail_refcount_add_again(). */
-HF_COLD bool hf_detail_refcount_dec_again(hf_refcount_t *r, uint32_t value)
+/* Slow path of dec_not_one; value and wait as in hf_detail_refcount_add_not_zero_slow(). */
+HF_COLD bool hf_detail_refcount_dec_not_one_slow(hf_refcount_t *r, uint32_t value)
 {
 	hf_wait_t wait = HF_WAIT_INIT;
 
@@ -495,7 +490,7 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_not_one(hf_refcount_t *r)
 		return true;
 	if (value == 1)
 		return false;
-	return hf_detail_refcount_dec_again(r, value);
+	return hf_detail_refcount_dec_not_one_slow(r, value);
 }
 
 /**

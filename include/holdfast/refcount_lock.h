@@ -17,8 +17,8 @@
  *                                        function can't report that its owner died
  *
  * Invariants
- *   I1  the lock is not touched while there are other references (dec_not_one).
- *   I2  the count goes from 1 to 0 only under the lock.
+ *   The lock is not touched while there are other references: dec_not_one has dropped this one.
+ *   The count goes from 1 to 0 only under the lock, so no lookup under it finds a count of 0.
  *
  * Example  examples/refcount_lock.c
  */
@@ -38,10 +38,10 @@
 HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_and_lock(hf_refcount_t *r, hf_spinlock_t *lock)
 	HF_TRY_ACQUIRE(true, lock)
 {
-	if (hf_refcount_dec_not_one(r)) /* I1 */
+	if (hf_refcount_dec_not_one(r)) /* others remain: the lock is not touched */
 		return false;
 	hf_spinlock_lock(lock);
-	if (hf_refcount_dec_and_test(r)) /* I2 */
+	if (hf_refcount_dec_and_test(r)) /* 1 -> 0 under the lock */
 		return true;
 	hf_spinlock_unlock(lock);
 	return false;
@@ -62,10 +62,10 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_and_lock_irqsave(hf_refcount_t *r, 
 {
 	unsigned long saved;
 
-	if (hf_refcount_dec_not_one(r)) /* I1 */
+	if (hf_refcount_dec_not_one(r))
 		return false;
 	saved = hf_spinlock_lock_irqsave(lock);
-	if (hf_refcount_dec_and_test(r)) { /* I2 */
+	if (hf_refcount_dec_and_test(r)) {
 		*flags = saved;
 		return true;
 	}
@@ -91,11 +91,11 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_and_lock_irqsave(hf_refcount_t *r, 
 HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_and_mutex_lock(hf_refcount_t *r,
 							    pthread_mutex_t *mutex)
 {
-	if (hf_refcount_dec_not_one(r)) /* I1 */
+	if (hf_refcount_dec_not_one(r))
 		return false;
 	if (pthread_mutex_lock(mutex) != 0)
 		return false;
-	if (hf_refcount_dec_and_test(r)) /* I2 */
+	if (hf_refcount_dec_and_test(r))
 		return true;
 	(void)pthread_mutex_unlock(mutex);
 	return false;

@@ -16,26 +16,26 @@
  *   count   only counted
  *   quiet   nothing, not even counted
  *
- *   In warn mode, without a handler, a summary of the suppressed reports is printed at exit (Linux user
- *   space).
+ *   In warn mode, without a handler, a summary of the suppressed reports is printed at exit (Linux
+ *   user space).
  *
  * The line
  *   holdfast: 0x7ffe38c0ffee: refcount: underflow; use after free; at 0x55d0c4a012b3 (/app+0x12b3)
  *
  *   The object, the misuse, and the call site: an address inside of the call, and in brackets its
- *   offset in the executable or shared object, for addr2line -fie /app 0x12b3 (in an executable that is
- *   not position-independent, use the first address). After a tail call the site is the call of the
- *   function that made it. A site that validation reports may be in a C++ class's own lock(), in
- *   code compiled without optimisation. There are no symbols, because looking one up takes the
- *   dynamic linker's lock (R1); a handler that cannot be called with that lock held may use dladdr().
+ *   offset in the executable or shared object, for addr2line -fie /app 0x12b3 (in an executable
+ *   that is not position-independent, use the first address). After a tail call the site is the
+ *   call of the function that made it. A site that validation reports may be in a C++ class's own
+ *   lock(), in code compiled without optimisation. There are no symbols, because looking one up
+ *   takes the dynamic linker's lock; a handler that is never called with that lock held may use
+ *   dladdr().
  *
- * Invariants
- *   R1  Reporting takes no lock, allocates nothing and is async-signal-safe: misuse is found
- *       inside of locks and in signal handlers. To name the object of a site it reads
- *       /proc/self/maps, and omits the name if it cannot: a process that must not open files sets a
- *       handler, or the mode count.
- *   R2  Only hf_report_reset() lowers a counter; it stops at UINT32_MAX.
- *   R3  No report changes the object: the function that found the misuse makes it safe.
+ * Guarantees
+ *   Reporting takes no lock, allocates nothing and is async-signal-safe: misuse is found inside of
+ *   locks and in signal handlers. To name the object of a site it reads /proc/self/maps, and omits
+ *   the name if it cannot: a process that must not open files sets a handler, or the mode count.
+ *   Only hf_report_reset() lowers a counter; it stops at UINT32_MAX.
+ *   No report changes the object: the function that found the misuse makes it safe.
  *
  * Example  examples/report.c
  */
@@ -44,7 +44,7 @@
 
 /* The kinds of misuse. */
 enum hf_report_kind {
-	HF_REPORT_ADD_NOT_ZERO_OVF, /* inc_not_zero, add_not_zero past INT32_MAX: saturated, leaks */
+	HF_REPORT_ADD_NOT_ZERO_OVF, /* inc_not_zero, add_not_zero past INT32_MAX: saturated */
 	HF_REPORT_ADD_OVF,          /* inc, add past INT32_MAX: saturated, leaks */
 	HF_REPORT_ADD_UAF,          /* inc, add on 0: use after free */
 	HF_REPORT_SUB_UAF,          /* sub, dec_and_test below 0: use after free */
@@ -76,7 +76,7 @@ enum hf_report_mode {
 	HF_REPORT_MODE_QUIET
 };
 
-/* Called in place of the line on standard error; R1 holds for it too. */
+/* Called in place of the line on standard error: takes no lock, and is async-signal-safe. */
 typedef void (*hf_report_handler_t)(enum hf_report_kind kind, const void *object, void *data);
 
 /* The details of a report. A later version may add members at the end. */

@@ -20,7 +20,7 @@
  *
  * Guards
  *   C     HF_SPINLOCK_GUARD(&lock);              released where the enclosing block ends
- *   C++   hf::spinlock lock;
+ *   C++   hf::spinlock lock;                     spinlock_class.h
  *         hf::guard<hf::spinlock> hold(lock);    or std::lock_guard, std::scoped_lock
  *
  *   Under clang -Wthread-safety data that is HF_GUARDED_BY(lock) may be touched only while the lock
@@ -43,14 +43,14 @@
  *   spinlock_ticket.h is strictly first come, first served, in 8 bytes.
  *
  * Invariants (where threads are preempted; the queue has its own)
- *   L1  only the holder, whose compare-and-swap made the word 1, stores 0. So unlock need not be a
- *       read-modify-write.
- *   L2  the compare-and-swap is an acquire and the store of 0 a release: what was done under the lock
- *       happens before what is done under it next.
- *   L3  on AArch64 waiting by WFE loses no wake-up and needs no SEV: the load that found the word 1
- *       has armed the monitor, and the store of 0 clears it, which ends WFE.
- *   L4  the word does not record waiters. So processes may share the lock, and the child of a fork, in
- *       which only the holder's thread exists, may unlock it.
+ *   Only the holder, whose compare-and-swap made the word 1, stores 0. So unlock need not be a
+ *   read-modify-write.
+ *   The compare-and-swap is an acquire and the store of 0 a release: what was done under the lock
+ *   happens before what is done under it next.
+ *   On AArch64 waiting by WFE loses no wake-up and needs no SEV: the load that found the word 1 has
+ *   armed the monitor, and the store of 0 clears it, which ends WFE.
+ *   The word does not record waiters. So processes may share the lock, and the child of a fork, in
+ *   which only the holder's thread exists, may unlock it.
  *
  * Arguments   lock   initialized by HF_SPINLOCK_INIT, by init, or with all bytes 0
  *
@@ -65,10 +65,10 @@
  *
  *   Acquire and release are less than what some systems document for their locks (a full barrier):
  *   an observer that does not take the lock can see a store from before the lock after a store from
- *   after the unlock. Code that relies on more takes the _full forms.
+ *   after the unlock. Code that relies on more uses the _full forms.
  *
- * Source      docs/design/0004-queued-spinlock.md, docs/design/0041-one-spinlock.md. The small lock:
- *             "SeqRel" and "Litmus" of Zephyr's issue 32686, in one.
+ * Source      docs/design/0004-queued-spinlock.md, docs/design/0041-one-spinlock.md. The small
+ *             lock: "SeqRel" and "Litmus" of Zephyr's issue 32686, in one.
  */
 #include "validate.h"
 #include "internal/atomic.h"
@@ -96,7 +96,7 @@ HF_INLINE bool hf_detail_spinlock_trylock(hf_spinlock_t *lock)
 #if HF_ENV_HAS_PARK
 	uint32_t unlocked = 0;
 
-	return hf_atomic32_try_cmpxchg_acquire(&lock->word, &unlocked, 1); /* L2 */
+	return hf_atomic32_try_cmpxchg_acquire(&lock->word, &unlocked, 1);
 #else
 	return hf_detail_spinlock_queued_trylock(&lock->word);
 #endif
@@ -109,7 +109,7 @@ HF_SLOW void hf_detail_spinlock_lock_slow(hf_spinlock_t *lock)
 	uint64_t start = hf_detail_profile_begin();
 
 	if (HF_ARCH_WAIT_FREE_LOCK == HF_WAIT_MONITOR) {
-		hf_atomic32_wait_zero_set_acquire(&lock->word); /* L2, L3 */
+		hf_atomic32_wait_zero_set_acquire(&lock->word);
 	} else {
 		hf_wait_t wait = HF_WAIT_INIT;
 
@@ -120,7 +120,7 @@ HF_SLOW void hf_detail_spinlock_lock_slow(hf_spinlock_t *lock)
 	}
 	hf_detail_profile_end(start, HF_DETAIL_PROFILE_SPINLOCK, lock, HF_DETAIL_SLOW_CALL_SITE);
 #else
-	hf_detail_spinlock_queued_contended(&lock->word, HF_ARCH_WAIT_QUEUE);
+	hf_detail_spinlock_queued_slow(&lock->word, HF_ARCH_WAIT_QUEUE);
 #endif
 }
 
@@ -197,7 +197,7 @@ HF_INLINE void hf_spinlock_unlock(hf_spinlock_t *lock) HF_RELEASE(lock) HF_NO_TH
 	if (!HF_DETAIL_VALIDATE_UNLOCK(lock, hf_spinlock_is_locked(lock)))
 		return;
 #if HF_ENV_HAS_PARK
-	hf_atomic32_store_release(&lock->word, 0); /* L1, L2, L3 */
+	hf_atomic32_store_release(&lock->word, 0); /* by the holder; on AArch64 it ends WFE */
 #else
 	hf_detail_spinlock_queued_unlock(&lock->word);
 #endif
@@ -218,7 +218,7 @@ HF_INLINE void hf_spinlock_unlock(hf_spinlock_t *lock) HF_RELEASE(lock) HF_NO_TH
  */
 HF_INLINE void hf_spinlock_unlock_in_child(hf_spinlock_t *lock) HF_RELEASE(lock)
 {
-	hf_spinlock_unlock(lock); /* L4 */
+	hf_spinlock_unlock(lock); /* the word has no waiters, who do not exist here */
 }
 #endif
 
@@ -297,52 +297,7 @@ HF_INLINE void hf_detail_spinlock_guard_end(hf_spinlock_t **guard) HF_NO_THREAD_
 			hf_detail_spinlock_guard_begin(lock)
 
 #ifdef __cplusplus
-HF_BEGIN_CXX
-/* Lockable: works with std::lock_guard, std::unique_lock and std::scoped_lock. */
-class HF_CAPABILITY("spinlock") spinlock {
-public:
-	/* Constant-initialized (all bytes 0): a global lock can be used in any constructor. */
-	HF_DETAIL_CONSTEXPR spinlock() noexcept : raw_() {}
-	spinlock(const spinlock &) = delete;
-	spinlock &operator=(const spinlock &) = delete;
-#if HF_VALIDATE
-	~spinlock()
-	{
-		HF_DETAIL_VALIDATE_FORGET(&raw_);
-	}
-#endif
-
-	void lock() noexcept HF_ACQUIRE() HF_NO_THREAD_SAFETY_ANALYSIS
-	{
-		hf_spinlock_lock(&raw_);
-	}
-	bool try_lock() noexcept HF_TRY_ACQUIRE(true) HF_NO_THREAD_SAFETY_ANALYSIS
-	{
-		return hf_spinlock_trylock(&raw_);
-	}
-	void unlock() noexcept HF_RELEASE() HF_NO_THREAD_SAFETY_ANALYSIS
-	{
-		hf_spinlock_unlock(&raw_);
-	}
-#if HF_ENV_HAS_FORK
-	void unlock_in_child() noexcept HF_RELEASE() HF_NO_THREAD_SAFETY_ANALYSIS
-	{
-		hf_spinlock_unlock_in_child(&raw_);
-	}
-#endif
-	bool is_locked() const noexcept
-	{
-		return hf_spinlock_is_locked(&raw_);
-	}
-	hf_spinlock_t *native_handle() noexcept
-	{
-		return &raw_;
-	}
-
-private:
-	hf_spinlock_t raw_;
-};
-HF_END_CXX
+#include "spinlock_class.h" /* hf::spinlock */
 #endif
 
 #endif

@@ -32,8 +32,7 @@
  *   wider read-modify-write of the same word (docs/design/0004-queued-spinlock.md has the cost).
  *
  * Invariants
- *   I1  only the holder writes serving.
- *   I2  numbers wrap around at 2^32; there are never 2^32 waiters.
+ *   Only the holder writes serving. Numbers wrap around at 2^32; there are never 2^32 waiters.
  *
  * Arguments   lock   initialized by HF_SPINLOCK_TICKET_INIT, by init, or with all bytes 0
  *
@@ -159,8 +158,8 @@ HF_INLINE void hf_spinlock_ticket_unlock(hf_spinlock_ticket_t *lock)
 {
 	if (!HF_DETAIL_VALIDATE_UNLOCK(lock, hf_spinlock_ticket_is_locked(lock)))
 		return;
-	hf_atomic32_store_release(&lock->serving,
-				  hf_atomic32_load_relaxed(&lock->serving) + 1); /* I1 */
+	/* No read-modify-write: only the holder writes it. */
+	hf_atomic32_store_release(&lock->serving, hf_atomic32_load_relaxed(&lock->serving) + 1);
 	hf_env_preempt_enable();
 }
 
@@ -196,45 +195,7 @@ HF_INLINE void hf_spinlock_ticket_unlock_irqrestore(hf_spinlock_ticket_t *lock, 
 #endif
 
 #ifdef __cplusplus
-HF_BEGIN_CXX
-/* Lockable: works with std::lock_guard, std::unique_lock and std::scoped_lock. */
-class HF_CAPABILITY("spinlock") spinlock_ticket {
-public:
-	HF_DETAIL_CONSTEXPR spinlock_ticket() noexcept : raw_() {}
-	spinlock_ticket(const spinlock_ticket &) = delete;
-	spinlock_ticket &operator=(const spinlock_ticket &) = delete;
-#if HF_VALIDATE
-	~spinlock_ticket()
-	{
-		HF_DETAIL_VALIDATE_FORGET(&raw_);
-	}
-#endif
-
-	void lock() noexcept HF_ACQUIRE() HF_NO_THREAD_SAFETY_ANALYSIS
-	{
-		hf_spinlock_ticket_lock(&raw_);
-	}
-	bool try_lock() noexcept HF_TRY_ACQUIRE(true) HF_NO_THREAD_SAFETY_ANALYSIS
-	{
-		return hf_spinlock_ticket_trylock(&raw_);
-	}
-	void unlock() noexcept HF_RELEASE() HF_NO_THREAD_SAFETY_ANALYSIS
-	{
-		hf_spinlock_ticket_unlock(&raw_);
-	}
-	bool is_locked() const noexcept
-	{
-		return hf_spinlock_ticket_is_locked(&raw_);
-	}
-	hf_spinlock_ticket_t *native_handle() noexcept
-	{
-		return &raw_;
-	}
-
-private:
-	hf_spinlock_ticket_t raw_;
-};
-HF_END_CXX
+#include "spinlock_ticket_class.h" /* hf::spinlock_ticket */
 #endif
 
 #endif

@@ -61,7 +61,7 @@ bare_start_secondary:
 bare_mmu_on:
 	ldr	x0, =0x00000000000004ff	/* MAIR: 0 = normal write-back, 1 = device nGnRE */
 	msr	mair_el1, x0
-	ldr	x0, =0x0000000200803519	/* TCR: 39 bits by TTBR0, 4 KiB, shared, write-back; 40 bits out */
+	ldr	x0, =0x0000000200803519	/* TCR: TTBR0 39 bits, 4 KiB, shared, write-back; 40 out */
 	msr	tcr_el1, x0
 	adrp	x0, bare_tables
 	add	x0, x0, :lo12:bare_tables

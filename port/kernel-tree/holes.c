@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * holes FOLDER - clears and copies of the kernel, at a hole, by system calls: in the guest of run.py.
+ * holes FOLDER - clears and copies of the kernel, at a hole, by system calls: in the guest of
+ * run.py.
  *
  *   zero     read of /dev/zero            clear_user()
  *   hole     read of a hole on tmpfs      copy_to_user() of the zero page
@@ -28,7 +29,7 @@ enum { PAGE = 4096, ROOM = 1024, MOST = 300, BEFORE = 0xa5, BIG = 2 << 20 };
 
 static unsigned char *hole, source[2 * PAGE], expected[ROOM], big[1 << 20];
 static long bad, early;
-static bool may_be_early; /* argument "early": as the kernel's own functions, which may stop early */
+static bool may_be_early; /* argument "early": the kernel's own functions may stop early */
 
 static void must(bool worked, const char *step)
 {

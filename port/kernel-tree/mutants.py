@@ -52,7 +52,7 @@ CHANGES = (
      "		if (word & HF_DETAIL_QUEUED_PENDING) {\n"
      "			if (HF_LOCK_MUTANT(16) && (next = hf_atomic32_load_acquire(&node->next)))\n"
      "				hf_atomic32_store_release(&hf_env_node(next)->wait, 0);\n"),
-    (QUEUED, "hf_atomic32_store_release(&hf_env_node(before)->next, index); /* I6 */",
+    (QUEUED, "hf_atomic32_store_release(&hf_env_node(before)->next, index);",
      "hf_atomic32_store_release(&hf_env_node(HF_LOCK_MUTANT(17) ? (before - 1 ^ 1) + 1 : before)->next, index);"),
     (REFCOUNT, "return sum > i;", "return HF_MUTANT(20) ? sum >= i : sum > i;"),
     (LOCKREF, "return HF_LIKELY(hf_atomic64_try_cmpxchg_release(&l->word, &word, less));",

@@ -103,7 +103,7 @@ static void refcount_one(void)
 		(void)ours(R_SET, start, &mine);
 		for (unsigned int step = 0; step < STEPS; step++) {
 			u32 pick = test_random(&seed);
-			/* One in eight operations sets a new value; the others follow each other. */
+			/* One in eight operations sets a new value; the others follow on it. */
 			unsigned int operation = pick % 8 == 0 ? R_SET
 							       : 1 + pick % (R_OPERATIONS - 1);
 			int n = operation == R_SET ? value_of(&seed) : amount_of(&seed);

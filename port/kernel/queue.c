@@ -127,7 +127,7 @@ static u32 waiters_of(const hf_spinlock_t *lock)
 	return word_of(lock) & HF_DETAIL_QUEUED_WAITERS_MASK;
 }
 
-/* Lets the task, or an interrupt, come to the lock, which is held. Returns when its word shows it. */
+/* Lets the task, or an interrupt, come to the held lock. Returns when the lock's word shows it. */
 static bool arrives(struct waiter *w)
 {
 	u32 before = waiters_of(w->lock);

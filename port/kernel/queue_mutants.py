@@ -16,7 +16,7 @@ CHANGES = (
     (SEAM, "	*used |= 1u << n;\n", "	if (!M(4))\n		*used |= 1u << n;\n"),
     (QUEUED, "if (waiters && hf_detail_spinlock_queued_closed(*word))",
      "if (!M(5) && waiters && hf_detail_spinlock_queued_closed(*word))"),
-    (QUEUED, "hf_atomic32_store_release(&hf_env_node(before)->next, index); /* I6 */",
+    (QUEUED, "hf_atomic32_store_release(&hf_env_node(before)->next, index);",
      "hf_atomic32_store_release(&hf_env_node(M(6) ? (before - 1 ^ 1) + 1 : before)->next, index);"),
 )
 DECLARATION = "extern int holdfast_mutant;\n#define M(n) (holdfast_mutant == (n))\n"

@@ -75,15 +75,15 @@ UNLOCK = ("spinlock_ticket.h", "hf_atomic32_store_release(&lock->serving,",
 NO_SITE = {
     "amd64": ("internal/arch/x86_64/access.h", '''void *dst, size_t len)
 {
-	__asm__ volatile("1:	rep stosb\\n"
+	__asm__ volatile("1:\\trep stosb\\n"
 			 "2:\\n" HF_SITE("1b", "2b")
 			 : "+&D"(dst), "+&c"(len)''', '''void *dst, size_t len)
 {
-	__asm__ volatile("1:	rep stosb\\n"
+	__asm__ volatile("1:\\trep stosb\\n"
 			 "2:\\n"
 			 : "+&D"(dst), "+&c"(len)'''),
-    "arm64": ("internal/arch/aarch64/access.h", 'goto("1:	dc zva, %0\\n" HF_SITE("1b", "%l[" #label "]")',
-              'goto("1:	dc zva, %0\\n"'),
+    "arm64": ("internal/arch/aarch64/access.h", 'goto("1:\\tdc zva, %0\\n" HF_SITE("1b", "%l[" #label "]")',
+              'goto("1:\\tdc zva, %0\\n"'),
 }
 
 # name: (processor, flags, its only test or None, KTAP documents, mutation or None, how it must fail or None). They are loaded

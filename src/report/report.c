@@ -86,7 +86,7 @@ HF_COLD char *put_place(char *to, const char *end, const char *before, const voi
 	return to;
 }
 
-/* R1 of report.h: no stdio, no allocation, no lock. */
+/* Misuse is found inside of locks and in signal handlers: no stdio, no allocation, no lock. */
 HF_COLD void print_line(const struct hf_report_details *details)
 {
 	char line[512] = "";
@@ -119,7 +119,7 @@ static void warn(const struct hf_report_details *details)
 		print_line(details);
 }
 
-/* R2 of report.h: stops at UINT32_MAX. */
+/* Stops at UINT32_MAX: a counter must not appear to be lower again. */
 static void count(hf_atomic32_t *counter)
 {
 	uint32_t n = hf_atomic32_load_relaxed(counter);

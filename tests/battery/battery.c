@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* battery - runs the suites, checks, and writes KTAP; without any C library. */
 #include "battery.h"
+#include "line.h"
 
 static const struct battery_suite *const suites[] = {
 #define X(name) &name##_suite,
@@ -12,34 +13,6 @@ static struct battery_seen seen;
 static bool case_failed;
 
 /* ---- Lines -------------------------------------------------------------------------------- */
-
-struct line {
-	char text[160];
-	unsigned int length;
-};
-
-static void put_text(struct line *line, const char *text)
-{
-	while (*text && line->length < sizeof(line->text) - 1)
-		line->text[line->length++] = *text++;
-	line->text[line->length] = '\0';
-}
-
-static void put_number(struct line *line, long number)
-{
-	unsigned long rest = number < 0 ? 0ul - (unsigned long)number : (unsigned long)number;
-	char digits[24];
-	unsigned int at = sizeof(digits) - 1;
-
-	digits[at] = '\0';
-	do {
-		digits[--at] = (char)('0' + rest % 10);
-		rest /= 10;
-	} while (rest);
-	if (number < 0)
-		digits[--at] = '-';
-	put_text(line, &digits[at]);
-}
 
 static void print(struct line *line)
 {

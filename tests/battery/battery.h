@@ -4,8 +4,8 @@
 /*
  * battery - one list of cases for every environment: user space, a kernel, bare metal.
  *
- * Nothing here uses a C library, only Holdfast's headers. An environment (main.c is user space's) supplies
- * battery_env_line() and battery_env_edge(), and calls battery_run(). The output is KTAP
+ * Nothing here uses a C library, only Holdfast's headers. An environment (main.c is user space's)
+ * supplies battery_env_line() and battery_env_edge(), and calls battery_run(). The output is KTAP
  * version 1, nested: a subtest for each implementation, a line for each case.
  *
  * A case belongs to a family and is written once, in <family>_cases.c. A family with several
@@ -40,8 +40,8 @@ struct battery_suite {
 };
 
 /*
- * The suites, in the order in which they run: <name>_cases.c defines <name>_suite. BATTERY_ONLY names
- * the only suite of a program that runs its cases with a variant of the lab.
+ * The suites, in the order in which they run: <name>_cases.c defines <name>_suite. BATTERY_ONLY
+ * names the only suite of a program that runs its cases with a variant of the lab.
  */
 #ifdef BATTERY_ONLY
 #define BATTERY_SUITES(X) BATTERY_SUITE_ALONE(X, BATTERY_ONLY)

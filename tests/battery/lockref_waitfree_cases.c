@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lockref_waitfree_cases - the effect of each operation on a count in each zone, with the lock free and held.
+ * lockref_waitfree_cases - the effect of each operation on a count in each zone, with the lock free
+ * and held.
  */
 #include "battery.h"
 

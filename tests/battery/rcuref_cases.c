@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rcuref_cases - the effect of get and put on a count in each zone; the counts are the word's bits. */
+/* rcuref_cases - the effect of get and put on a count in each zone, given as the word's bits. */
 #include "battery.h"
 
 #include "holdfast/rcuref.h"
@@ -56,7 +56,7 @@ static const struct row {
 	/* No reference is left, but the last put has not marked it dead yet: a get revives it. */
 	{ "get of none", GET, NONE, 0, true, QUIET },
 
-	/* Failed gets leave it dead: half of the way to either end of the zone the count is reset. */
+	/* Failed gets leave it dead: half of the way to an end of the zone the count is reset. */
 	{ "get, dead", GET, DEAD, DEAD + 1, false, QUIET },
 	{ "get_acquire, dead", GET_ACQUIRE, DEAD, DEAD + 1, false, QUIET },
 	{ "get, dead, half of the way up", GET, 0xf0000000u, DEAD, false, QUIET },

@@ -2,8 +2,8 @@
 /*
  * refcount_cases - the effect of each refcount operation, and the handling of misuse, as tables.
  *
- * The lab runs the same cases for its variants (lab/variants/in_place.h). The variant `unchecked`, a
- * plain count, has cases of its own.
+ * The lab runs the same cases for its variants (lab/variants/in_place.h). The variant `unchecked`,
+ * a plain count, has cases of its own.
  */
 #include "battery.h"
 
@@ -27,7 +27,7 @@ static bool is_checked(void)
 
 enum operation { ADD, ADD_NOT_ZERO, DEC, SUB_AND_TEST, DEC_IF_ONE, DEC_NOT_ONE, IS_ONE };
 
-/* The number of forms of an operation: for any amount, and for 1. Odd forms return the old count. */
+/* Forms of an operation: for any amount, and for 1. Odd forms return the old count. */
 static const unsigned int forms[][2] = {
 	[ADD] = { 2, 4 },          [ADD_NOT_ZERO] = { 4, 8 }, [DEC] = { 0, 2 },
 	[SUB_AND_TEST] = { 2, 4 }, [DEC_IF_ONE] = { 0, 1 },   [DEC_NOT_ONE] = { 0, 1 },
@@ -112,22 +112,29 @@ struct row {
 	int kind;
 };
 
+static void check_form(const struct row *row, unsigned int form, bool wants_old)
+{
+	hf_refcount_t r = HF_REFCOUNT_INIT(0);
+	int32_t old = row->before ^ 1; /* not what is expected */
+	bool result;
+
+	hf_refcount_set(&r, row->before);
+	result = apply(row->op, form, row->i, &r, wants_old ? &old : NULL);
+	battery_equal(hf_refcount_read(&r), row->after, row->name, (int)form);
+	battery_equal(result, row->result, row->name, (int)form);
+	if (wants_old)
+		battery_equal(old, row->before, row->name, (int)form);
+	battery_reported(row->kind, &r, (int)form);
+}
+
 static void check(const struct row *row)
 {
 	for (unsigned int form = 0; form < forms[row->op][row->i == 1]; form++) {
-		hf_refcount_t r = HF_REFCOUNT_INIT(0);
-		int32_t old = row->before ^ 1; /* not what is expected */
-		bool result;
-
 		if (form % 2 && is_plain())
-			continue; /* the plain count has no such form */
-		hf_refcount_set(&r, row->before);
-		result = apply(row->op, form, row->i, &r, &old);
-		battery_equal(hf_refcount_read(&r), row->after, row->name, (int)form);
-		battery_equal(result, row->result, row->name, (int)form);
+			continue;             /* the plain count has no such form */
+		check_form(row, form, false); /* an _old form: with NULL */
 		if (form % 2)
-			battery_equal(old, row->before, row->name, (int)form);
-		battery_reported(row->kind, &r, (int)form);
+			check_form(row, form, true);
 	}
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report_cases - what report.h does in every environment: kinds, counters, modes, handler, reset. */
+/* report_cases - report.h in every environment: kinds, counters, modes, handler, reset. */
 #include "battery.h"
 
 static int thing, other_thing;

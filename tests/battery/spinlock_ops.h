@@ -2,8 +2,8 @@
 #ifndef BATTERY_SPINLOCK_OPS_H
 #define BATTERY_SPINLOCK_OPS_H
 /*
- * spinlock_ops - a table of the operations of each spinlock: the library's, and with BATTERY_VARIANTS
- * also those of lab/variants/spinlock.
+ * spinlock_ops - a table of the operations of each spinlock: the library's, and with
+ * BATTERY_VARIANTS also those of lab/variants/spinlock.
  *
  * Functions are called through pointers here, so nothing is inlined.
  */

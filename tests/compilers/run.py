@@ -32,8 +32,6 @@ WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 SYSTEM_HEADER = "#pragma GCC system_header\n"
 # Examples that need other libraries.
 NOT_ALONE = {"tmpfs.c", "rcuref.c"}
-# Old paths, with one #error each.
-MOVED = {"guard.h", "refcount_mutex.h"}
 
 
 def version_of(compiler):
@@ -64,7 +62,7 @@ def find():
 
 def public_headers(source):
     return sorted(name for name in os.listdir(os.path.join(source, "include", "holdfast"))
-                  if name.endswith(".h") and name not in MOVED)
+                  if name.endswith(".h"))
 
 
 class Check:
@@ -124,7 +122,7 @@ REFUSED = [
     ("old gcc", "gcc", OLD, "needs gcc 8 or newer"),
     ("old clang", "clang", ["-U__clang_major__", "-D__clang_major__=9"], "needs clang 10 or newer"),
     ("C++98", "gcc", ["-x", "c++", "-std=c++98"], "needs C[+][+]11 or newer"),
-    ("another compiler", "gcc", ["-U__GNUC__"], "MSVC has none"),
+    ("another compiler", "gcc", ["-U__GNUC__"], "MSVC lacks"),
 ]
 
 

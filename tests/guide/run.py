@@ -225,8 +225,7 @@ def known_names(tools):
     """All names of the headers, hosted and freestanding, of src/, port/ and zephyr/, and of CMake's options."""
     names = set()
     top = [name for name in headers(tools.source) if "/" not in name]
-    include = "".join('#include "holdfast/%s"\n' % name for name in top
-                      if name not in ("atomic_partial.h", "guard.h", "refcount_mutex.h"))
+    include = "".join('#include "holdfast/%s"\n' % name for name in top)
     unit = write(os.path.join(tools.work, "names.c"), include)
     for language, *flags in (["c"], ["c", "-DHF_VALIDATE=1"], ["cpp", "-x", "c++"], ["c", "-ffreestanding"]):
         for what in (["-E"], ["-dM", "-E"]):

@@ -89,10 +89,6 @@ ANNOTATED = {"hf_%s%d_nofault" % (operation, bits)
                 for operation in ("cmpxchg", "exchange", "fetch_add") for bits in (32, 64)}
 
 
-# Old paths, each with one #error that names the new one.
-MOVED = ("guard.h", "refcount_mutex.h")
-
-
 def command(*words, stdin=None):
     return run(*words, timeout=1800, **({} if stdin is None else {"input": stdin}))
 
@@ -120,8 +116,6 @@ class Tree:
         self.installed = os.path.join(source, "include")  # as users have them
         top = os.path.join(self.installed, "holdfast")
         self.files = [os.path.relpath(path, top) for path in sources(top, pattern="*.h")]
-        self.moved = {name: read(os.path.join(top, name)) for name in self.files if name in MOVED}
-        self.files = [name for name in self.files if name not in MOVED]
         self.text = {name: read(os.path.join(top, name)) for name in self.files}
         self.code = {name: without_comments(text) for name, text in self.text.items()}
         self.lock, self.locks, self.made = threading.Lock(), {}, {}
@@ -709,18 +703,6 @@ def definitions(tree):
         raise Failed("\n".join(wrong) or "found no functions")
 
 
-def moved(tree):
-    """A header at an old path consists of an #error that names the new one."""
-    for name, text in tree.moved.items():
-        lines = text.splitlines()
-        named = re.findall(r"holdfast/(\w+\.h)", lines[1]) if len(lines) == 2 else []
-        named = [new for new in named if new != name]
-        if not named or not lines[1].startswith("#error ") or not set(named) <= set(tree.files):
-            raise Failed("%s is not one #error that names an existing header" % name)
-    if sorted(tree.moved) != sorted(MOVED):
-        raise Failed("the old paths found are: %s" % ", ".join(sorted(tree.moved)))
-
-
 def variant_includes(tree):
     """A header of lab/variants includes installed headers, freestanding ones and its own folder's; its README lists the rest."""
     top = os.path.join(tree.source, "lab", "variants")
@@ -910,7 +892,6 @@ def checks(tree):
     add("text guards", guards)
     add("text system_header", system_header)
     add("text arch folders", arch_folders)
-    add("text old paths", moved)
     add("text definitions", definitions)
     add("text includes of lab/variants", variant_includes)
     for std in ("gnu11", "c++17"):

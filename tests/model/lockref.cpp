@@ -23,7 +23,7 @@
 // MUTANT: lock_acquire_waiting HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf_detail_spinlock_queued_wait_pending
 // MUTANT: unlock_release HF_MUTANT=store_low8_release
 // MUTANT: get_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=hf_detail_lockref_try_get
-// MUTANT: get_again_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=hf_detail_lockref_get_again
+// MUTANT: get_again_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=hf_detail_lockref_get_slow
 // MUTANT: put_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=hf_detail_lockref_try_put
 // MUTANT: put_again_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=hf_detail_lockref_put_swaps
 // MUTANT: count_stores_the_word HF_MUTANT=store_high32_wide

@@ -27,7 +27,7 @@
 // MUTANT: dead_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=hf_lockref_waitfree_mark_dead
 // MUTANT: dead_not_sticky HF_MUTANT=own
 // MUTANT: put_back_unconditional HF_MUTANT=cmpxchg64_blind HF_MUTANT_IN=hf_detail_waitfree_stay_dead HF_MODEL_ONLY=drifted
-// MUTANT: put_does_not_look HF_MUTANT=load_high32_is_0 HF_MUTANT_IN=hf_detail_waitfree_put_or_lock_rest
+// MUTANT: put_does_not_look HF_MUTANT=load_high32_is_0 HF_MUTANT_IN=hf_detail_waitfree_put_or_lock_slow
 // MUTANT: get_acquire HF_MUTANT=fence_acquire HF_MODEL_ONLY=stable
 // MUTANT: revive_release HF_MUTANT=cmpxchg64_release HF_MODEL_ONLY=stable
 // MUTANT: revive_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=hf_lockref_waitfree_revive HF_MODEL_ONLY=stable

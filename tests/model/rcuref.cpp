@@ -16,12 +16,12 @@
  */
 // MUTANT: put_release HF_MUTANT=fetch_sub_release HF_MUTANT_IN=hf_rcuref_put
 // MUTANT: reads_a_freed_count HF_MUTANT=fetch_sub_reads_again HF_MUTANT_IN=hf_rcuref_put
-// MUTANT: put_acquire HF_MUTANT=fence_acquire HF_MUTANT_IN=hf_detail_rcuref_put_rest
-// MUTANT: none_to_dead_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=hf_detail_rcuref_put_rest
+// MUTANT: put_acquire HF_MUTANT=fence_acquire HF_MUTANT_IN=hf_detail_rcuref_put_slow
+// MUTANT: none_to_dead_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=hf_detail_rcuref_put_slow
 // MUTANT: get_acquire HF_MUTANT=fence_acquire HF_MUTANT_IN=hf_rcuref_get_acquire
 // MUTANT: init_release HF_MUTANT=store_release
 // MUTANT: torn HF_MUTANT=fetch_torn
-// MUTANT: not_saturated HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=hf_detail_rcuref_get_rest
+// MUTANT: not_saturated HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=hf_detail_rcuref_get_slow
 #include "counts.h"
 
 #include "holdfast/rcuref.h"

@@ -24,7 +24,7 @@
 // MUTANT: unlock_stores_the_word HF_MUTANT=store_low8_wide
 // MUTANT: t2_stores_the_word HF_MUTANT=store_mid8_wide HF_MODEL_ONLY="byte 1: 3 threads, search"
 // MUTANT: t2_counts_always HF_MUTANT=load_high16_never_0 HF_MUTANT_IN=hf_detail_spinlock_queued_try_barge HF_MODEL_ONLY=byte
-// MUTANT: t3_to_t5_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=hf_detail_spinlock_queued_contended
+// MUTANT: t3_to_t5_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=hf_detail_spinlock_queued_slow
 // MUTANT: t6_t7_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=hf_detail_spinlock_queued_wait_pending
 // MUTANT: one_pass_more_word HF_MUTANT=own HF_MODEL_ONLY=word
 // MUTANT: one_pass_more_byte HF_MUTANT=own HF_MODEL_ONLY=byte
@@ -96,7 +96,7 @@ using hf_model::tries_only;
 		{                                                                                  \
 			hf_env_preempt_disable();                                                  \
 			if (!in_::hf_detail_spinlock_queued_trylock(&l->word))                     \
-				in_::hf_detail_spinlock_queued_contended(&l->word, policy);        \
+				in_::hf_detail_spinlock_queued_slow(&l->word, policy);             \
 		}                                                                                  \
 	}
 QUEUED(lock_word_0, word_0);

@@ -8,8 +8,8 @@
  *           that drops the last reference, revived under the lock. While a thread has a reference,
  *           it does not see the life change.
  *
- * lockref_spinning.cpp is the same with a lock half that spins, taken after a single failed swap: so
- * both ways of changing the count are mixed.
+ * lockref_spinning.cpp is the same with a lock half that spins, taken after a single failed swap:
+ * so both ways of changing the count are mixed.
  */
 #include "stress.h"
 

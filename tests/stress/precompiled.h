@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Precompiled once in a build, for all stress tests: what they parse most, and none of Holdfast's headers. */
+/* Precompiled once for all stress tests: what takes longest to parse; no header of Holdfast. */
 #include <array>
 #include <atomic>
 #include <chrono>

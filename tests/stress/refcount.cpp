@@ -6,7 +6,8 @@
  *               that drops the last reference sees all of the parts, and frees.
  *   pool        objects whose memory is used again; taken by inc_not_zero_acquire, published by
  *               set_release. Their data changes only between two lives of an object.
- *   saturated   all operations at once, past the maximum: the count ends saturated, nothing is freed.
+ *   saturated   all operations at once, past the maximum: the count ends saturated, nothing is
+ *               freed.
  *
  * The data has no atomics and no locks: ThreadSanitizer sees what the count orders.
  */

@@ -23,7 +23,6 @@ struct counters {
 	char line[256] = {};
 };
 
-template <class Lock>
 void under_lock(counters *c, int me, const char *who)
 {
 	stress::check(c->owner == -1, who, "thread %d holds it, too", c->owner);
@@ -57,13 +56,13 @@ void run(const char *who, int threads)
 		} else {
 			shared.outer.lock();
 		}
-		under_lock<Lock>(&shared.by_outer, me, who);
+		under_lock(&shared.by_outer, me, who);
 		n[OUTER]++;
 		if (way != 1) /* else under both */
 			shared.outer.unlock();
 		if (way == 1 || way == 2) {
 			shared.inner.lock();
-			under_lock<Lock>(&shared.by_inner, me, who);
+			under_lock(&shared.by_inner, me, who);
 			shared.inner.unlock();
 			n[INNER]++;
 		}

@@ -4,8 +4,8 @@
 /*
  * stress - what the stress tests share.
  *
- * Most tests are bounded by time: under an emulator or a sanitizer, or on a busy machine, they do less.
- * Each prints and checks the number of operations; 0 is a failure.
+ * Most tests are bounded by time: under an emulator or a sanitizer, or on a busy machine, they do
+ * less. Each prints and checks the number of operations; 0 is a failure.
  */
 #include <array>
 #include <atomic>
@@ -151,7 +151,7 @@ private:
 	counts<N> sum_{};
 };
 
-/* Each thread calls f(its number, its random numbers, its counts) until the time is over. Returns the sums. */
+/* Each thread calls f(its number, random numbers, its counts) until the end. Returns the sums. */
 template <size_t N, class F>
 counts<N> run_for(int threads, int milliseconds, F f)
 {
@@ -199,9 +199,10 @@ inline void no_reports(const char *who)
 }
 
 /*
- * Objects on the heap: each thread writes its own part of each, and drops it. The one that drops the
- * last reference sees all of the parts, and frees. An object has parts, a constructor, use(random),
- * which returns how many operations that were, and drop(random): true = it was the last.
+ * Objects on the heap: each thread writes its own part of each, and drops it. The one that drops
+ * the last reference sees all of the parts, and frees. An object has parts, a constructor,
+ * use(random), which returns how many operations that were, and drop(random): true = it was the
+ * last.
  */
 template <class Object>
 void last(const char *who, int threads, int milliseconds)

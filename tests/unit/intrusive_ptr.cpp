@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* intrusive_ptr - which pointer owns a reference after each operation; deleters; hooks of other types. */
+/* intrusive_ptr - which pointer owns a reference after each operation; deleters; hooks. */
 #include "unit.h"
 
 #include <algorithm>

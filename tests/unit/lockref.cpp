@@ -9,7 +9,7 @@ namespace
 
 class Lockref : public testing::Test {
 protected:
-	/* Runs f in a thread while the lock is held, and the count is changed to `left`. Did f wait? */
+	/* Runs f in a thread while the lock is held; changes the count to `left`. Did f wait? */
 	template <class F>
 	static bool waits(hf_lockref_t *l, int32_t left, F f)
 	{

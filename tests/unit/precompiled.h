@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Precompiled once in a build, for all unit tests: what they parse most, and none of Holdfast's headers. */
+/* Precompiled once for all unit tests: what takes longest to parse; no header of Holdfast. */
 #include <gtest/gtest.h>
 
 #include <atomic>

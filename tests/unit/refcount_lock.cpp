@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* refcount_lock - the last reference is dropped under a pthread mutex, or after a wait for the lock. */
+/* refcount_lock - drops the last reference under a pthread mutex, or after a wait for the lock. */
 #include "unit.h"
 
 #include "holdfast/refcount_lock.h"

@@ -145,7 +145,7 @@ TEST_F(Report, TheSiteIsTheCall)
 	EXPECT_EQ(seen.object, nullptr);
 }
 
-/* The line has the object file's path and the offset from its load address, as addr2line takes them. */
+/* The line has the object file's path and the offset in it, as addr2line takes them. */
 TEST_F(Report, TheSiteHasItsObject)
 {
 	hf_refcount_t r = HF_REFCOUNT_INIT(0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_TESTS_UNIT_H
 #define HF_TESTS_UNIT_H
-/* unit - shared by the unit tests: recorded reports, threads, time, random signals, child processes. */
+/* unit - shared by the unit tests: recorded reports, threads, time, signals, child processes. */
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -57,8 +57,8 @@ inline constexpr bool asan = false;
 #endif
 
 /*
- * Kills a test that hangs, as a broken lock does, and a child that outlives its test. Beside 8 busy processes on one
- * processor a working test takes up to 15 seconds.
+ * Kills a test that hangs, as a broken lock does, and a child that outlives its test. Beside 8 busy
+ * processes on one processor a working test takes up to 15 seconds.
  */
 const unsigned int PATIENCE = 280; /* seconds: mutants may run for 300 */
 class watchdog : public testing::EmptyTestEventListener {
@@ -94,7 +94,7 @@ public:
 			sum += hf_report_count(static_cast<enum hf_report_kind>(kind));
 		return sum;
 	}
-	/* True if exactly one report came since the last reset(), of @kind and for @object. Resets. */
+	/* Was there one report since the last reset(), of @kind and for @object? Resets. */
 	bool one(enum hf_report_kind kind, const void *object)
 	{
 		bool is = total() == 1 && hf_report_count(kind) == 1 && calls_ == 1 &&
@@ -343,8 +343,8 @@ private:
 };
 
 /*
- * Runs body() in a child. Returns 0, 1 to 250 = the line (mod 250) of a MUST() that failed, 251 = an
- * EXPECT that failed, which the child has printed, or -n = signal n.
+ * Runs body() in a child. Returns 0, 1 to 250 = the line (mod 250) of a MUST() that failed, 251 =
+ * an EXPECT that failed, which the child has printed, or -n = signal n.
  */
 template <typename F>
 int in_child(F body)

@@ -6,8 +6,8 @@
  *
  * Each .c file of this folder includes the headers that its header needs, then this one, then its
  * header. So each function becomes a symbol of exactly one object file, with its own name and
- * signature, and no list of functions is needed. `extern inline` emits a definition that other files
- * can call, while calls within the file are still inlined.
+ * signature, and no list of functions is needed. `extern inline` emits a definition that other
+ * files can call, while calls within the file are still inlined.
  *
  * extern.map hides private names in the shared library. tests/ compares the symbols with the
  * declarations in the headers.

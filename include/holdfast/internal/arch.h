@@ -11,8 +11,8 @@
  *
  *   spin.h       the spin hint, prefetch for store, waiting for a word to change
  *   constants.h  how threads wait, as numbers and policies
- *   access.h     accesses that may fault; cpu.h, what the processor reports of itself: arch_access.h
- *                chooses these two, for the few files that need them
+ *   access.h     accesses that may fault; cpu.h, what the processor reports of itself:
+ *                arch_access.h chooses these two, for the few files that need them
  *
  * These functions take plain pointers and touch shared memory only on behalf of atomic.h; nothing
  * else calls them.

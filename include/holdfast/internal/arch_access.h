@@ -10,9 +10,10 @@
  *
  *   HF_ARCH_HAS_SITES        a fault is recovered by a table of sites
  *   HF_ARCH_UNALIGNED_FAST   an access at any address is about as fast as an aligned one
- *   HF_ARCH_HAS_REP          one repeated instruction clears and copies: hf_arch_rep_stosb, ..._movsb
- *   HF_ARCH_HAS_PAIR         clear and copy have forms with pairs of registers: HF_ARCH_STORE_PAIR_OR
- *                            and more
+ *   HF_ARCH_HAS_REP          one repeated instruction clears and copies: hf_arch_rep_stosb,
+ *                            ..._movsb
+ *   HF_ARCH_HAS_PAIR         clear and copy have forms with pairs of registers:
+ *                            HF_ARCH_STORE_PAIR_OR and more
  *
  * with sites also
  *

@@ -5,8 +5,8 @@
 /*
  * compiler - the few GNU C extensions that the headers use, under one name each.
  *
- * Works with gcc 8+ and clang 10+, as C11 and as C++17; tests/compilers builds with those of gcc 11 to
- * 14 and clang 14 to 19 that are installed. Nothing here knows a processor or an environment.
+ * Works with gcc 8+ and clang 10+, as C11 and as C++17; tests/compilers builds with those of gcc 11
+ * to 14 and clang 14 to 19 that are installed. Nothing here knows a processor or an environment.
  *
  * Every header begins with #pragma GCC system_header, so a program's warning options, such as
  * -Wold-style-cast, do not apply to it. tests/headers/run.py compiles the headers without it.
@@ -14,7 +14,7 @@
 
 /* Unsupported compilers are refused here, because most headers include this one first. */
 #if !defined(__GNUC__)
-#error "Holdfast needs the GNU C extensions: compile with gcc 8 or newer, or clang 10 or newer; MSVC has none of them"
+#error "Holdfast needs GNU C, which MSVC lacks: compile with gcc 8 or clang 10, or newer"
 #elif defined(__clang__) && __clang_major__ < 10
 #error "Holdfast needs clang 10 or newer, or gcc 8 or newer"
 #elif !defined(__clang__) && __GNUC__ < 8
@@ -28,7 +28,7 @@
  * pointers in 64 bits. Either byte order works.
  */
 #if !defined(__SIZEOF_POINTER__) || __SIZEOF_POINTER__ != 8
-#error "Holdfast needs 64-bit pointers; 32-bit programs (-m32, -mx32, other ILP32) are not supported: compile for a 64-bit processor, on x86 with -m64"
+#error "Holdfast needs 64-bit pointers: no -m32, no -mx32; on x86 compile with -m64"
 #endif
 
 /* The likely outcome of a condition. */
@@ -37,7 +37,8 @@
 
 /*
  * A fast path: inlined even at -O0 and -Os, so that a constant argument folds its branches away.
- * (libholdfast-extern is compiled with another definition, which makes symbols of them: bindings/extern.)
+ * (libholdfast-extern is compiled with another definition, which makes symbols of them:
+ * bindings/extern.)
  */
 #ifndef HF_INLINE
 #define HF_INLINE static inline __attribute__((always_inline, unused))
@@ -58,9 +59,9 @@
 #define HF_ALIGNED(n) __attribute__((aligned(n)))
 
 /*
- * On a function that is never defined: a call that the compiler cannot remove is an error, with this
- * text. Unoptimised code keeps such calls, and clang before 14 does not know the attribute: there
- * HF_DETAIL_CAN_REFUSE is 0.
+ * On a function that is never defined: a call that the compiler cannot remove is an error, with
+ * this text. Unoptimised code keeps such calls, and clang before 14 does not know the attribute:
+ * there HF_DETAIL_CAN_REFUSE is 0.
  */
 #if defined(__OPTIMIZE__) && (!defined(__clang__) || __clang_major__ >= 14)
 #define HF_DETAIL_CAN_REFUSE 1
@@ -137,7 +138,8 @@ HF_END_DECLS
 
 /*
  * Clang's -Wthread-safety finds a missing lock at compile time. On a type: HF_CAPABILITY, and
- * HF_SCOPED_CAPABILITY for a guard; on a function: what it does to its argument; on data: HF_GUARDED_BY.
+ * HF_SCOPED_CAPABILITY for a guard; on a function: what it does to its argument; on data:
+ * HF_GUARDED_BY.
  */
 #if defined(__clang__)
 #define HF_DETAIL_THREAD_SAFETY(x) __attribute__((x))

@@ -5,7 +5,8 @@
 /*
  * cpu_feature - what arch/<cpu>/cpu.h fills in for src/cpu/cpu.c.
  *
- * Source  Intel SDM vol. 2, CPUID; AMD APM vol. 3, appendix E; Arm ARM, ID_AA64ISAR0/2_EL1, DCZID_EL0
+ * Source  Intel SDM vol. 2, CPUID; AMD APM vol. 3, appendix E; Arm ARM, ID_AA64ISAR0/2_EL1,
+ *         DCZID_EL0
  */
 #include "compiler.h"
 #include "env.h"
@@ -13,8 +14,9 @@
 /* A feature of another processor is absent. */
 enum hf_detail_cpu_feature {
 	/*
-	 * x86-64: `rep stosq` and `rep movsq` are worth it. There is no CPUID bit: Intel of family 6 from
-	 * Core on, AMD and Hygon from family 0x10 on, Zhaoxin and Centaur from family 7 on.
+	 * x86-64: `rep stosq` and `rep movsq` are worth it. There is no CPUID bit: Intel of
+	 * family 6 from Core on, AMD and Hygon of family 0x10 and later, Zhaoxin and
+	 * Centaur of family 7 and later.
 	 */
 	HF_DETAIL_CPU_REP_GOOD = 1 << 0,
 	HF_DETAIL_CPU_ERMS = 1 << 1, /* enhanced `rep movsb` and `rep stosb`: 7.0 EBX bit 9 */
@@ -26,14 +28,14 @@ enum hf_detail_cpu_feature {
 	HF_DETAIL_CPU_AVX512F = 1 << 6, /* of 64 bytes: 7.0 EBX bit 16 */
 	HF_DETAIL_CPU_LSE = 1 << 7,     /* AArch64: atomics in one instruction: ISAR0.Atomic */
 	HF_DETAIL_CPU_MOPS = 1 << 8,    /* AArch64: memory copy and set: ISAR2.MOPS */
-	/* x86-64: AVX512F's on 16 and 32 bytes, and on bytes (BW), and BMI2: 7.0 EBX bits 31, 30, 8. */
+	/* x86-64: AVX512F's on 16 and 32 bytes, on bytes (BW); and BMI2: 7.0 EBX bits 31, 30, 8. */
 	HF_DETAIL_CPU_AVX512VL = 1 << 9,
 };
 
 struct hf_detail_cpu {
 	uint32_t features; /* enum hf_detail_cpu_feature */
 	uint32_t zva_size; /* AArch64: the bytes that DC ZVA clears, or 0 */
-	/* x86-64: display family and model; the vendor as CPUID spells it, 12 letters. Elsewhere 0 and "". */
+	/* x86-64: display family, model, and the vendor's 12 letters in CPUID. Elsewhere 0, "". */
 	uint32_t family, model;
 	char vendor[13];
 };

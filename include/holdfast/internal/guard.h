@@ -10,7 +10,7 @@
  *   are not. Not to wait with a time limit, to release early or to pass the lock on: use
  *   std::unique_lock. C has HF_SPINLOCK_GUARD (spinlock.h).
  *
- * Operations  hf::guard hold(lock);               lock.lock() now, lock.unlock() where the block ends
+ * Operations  hf::guard hold(lock);               lock() now, and unlock() where the block ends
  *             hf::guard hold(lock, hf::adopt);    the caller holds it already; only the unlock()
  * Example     examples/spinlock_guard.cpp
  * Ordering    that of the lock's functions.

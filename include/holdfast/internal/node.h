@@ -17,7 +17,7 @@ typedef struct hf_node {
 	hf_atomic32_t wait; /* 1 = wait; 0 = my predecessor has made me the head of the queue */
 } HF_ALIGNED(16) hf_node_t;
 
-/* An environment that keeps its nodes elsewhere defines HF_ENV_HAS_NODES and hf_env_node() itself. */
+/* An environment with nodes of its own defines HF_ENV_HAS_NODES and hf_env_node(). */
 #ifndef HF_ENV_HAS_NODES
 HF_BEGIN_DECLS
 extern hf_node_t hf_detail_nodes[] HF_API;

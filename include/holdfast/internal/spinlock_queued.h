@@ -155,7 +155,7 @@ HF_INLINE void hf_detail_spinlock_queued_wait_pending(hf_atomic32_t *lock,
 			uint32_t taken = (word & HF_DETAIL_QUEUED_TAIL_MASK) |
 					 HF_DETAIL_QUEUED_LOCKED;
 
-			/* T6: t,1,n,0 -> t,0,0,1 (I3) */
+			/* T6: t,1,n,0 -> t,0,0,1: only I clear pending (I3) */
 			if (hf_atomic32_try_cmpxchg_acquire(lock, &word, taken))
 				return;
 			continue;
@@ -173,7 +173,7 @@ HF_INLINE void hf_detail_spinlock_queued_wait_pending(hf_atomic32_t *lock,
 			if (wait.ns > HF_ARCH_PENDING_NS)
 				wait.ns = HF_ARCH_PENDING_NS;
 		} else {
-			/* T7: t,1,n,1 -> t,1,255,1. On failure the word has changed: decide again. */
+			/* T7: t,1,n,1 -> t,1,255,1. If the word has changed, decide again. */
 			(void)hf_atomic32_try_cmpxchg_relaxed(lock, &word,
 							      word | HF_DETAIL_QUEUED_PASSES_MASK);
 			continue;
@@ -192,21 +192,21 @@ HF_INLINE bool hf_detail_spinlock_queued_try_barge(hf_atomic32_t *lock, uint32_t
 		bool waiters = *word & HF_DETAIL_QUEUED_WAITERS_MASK;
 
 		if (waiters && hf_detail_spinlock_queued_closed(*word))
-			return false; /* I4 */
+			return false; /* I4: it was passed over often enough */
 #if HF_ARCH_HAS_CMPXCHG8
-		/* I2 */
+		/* 0 -> 1 by a swap: one winner (I2) */
 		if (hf_atomic32_try_cmpxchg_low8_acquire(lock, 0, HF_DETAIL_QUEUED_LOCKED)) {
 			uint8_t passes = hf_atomic32_load_mid8_relaxed(lock);
 
-			/* Waiters wait until I release: T6 will clear the count (I7). */
+			/* As the holder (I1); waiters wait for me, so T6 will clear it (I7). */
 			if (hf_atomic32_load_high16_relaxed(lock) &&
 			    passes + 1 <= HF_SPINLOCK_QUEUED_PASSES)
-				hf_atomic32_store_mid8_relaxed(lock, passes + 1); /* I1 */
+				hf_atomic32_store_mid8_relaxed(lock, passes + 1);
 			return true;
 		}
 		*word = hf_detail_spinlock_queued_read(lock);
 #else
-		/* I2 */
+		/* 0 -> 1 by a swap: one winner (I2) */
 		if (hf_atomic32_try_cmpxchg_acquire(lock, word,
 						    *word + HF_DETAIL_QUEUED_LOCKED +
 							    (waiters ? HF_DETAIL_QUEUED_PASS : 0)))
@@ -230,7 +230,7 @@ HF_COLD void hf_detail_spinlock_queued_lock_without_node(hf_atomic32_t *lock)
 }
 
 /* Wait for a lock that hf_detail_spinlock_queued_trylock() did not get, and take it. */
-HF_INLINE void hf_detail_spinlock_queued_contended(hf_atomic32_t *lock, enum hf_wait_policy policy)
+HF_INLINE void hf_detail_spinlock_queued_slow(hf_atomic32_t *lock, enum hf_wait_policy policy)
 {
 	uint32_t word = hf_detail_spinlock_queued_read(lock);
 	hf_wait_t wait = HF_WAIT_INIT;
@@ -265,7 +265,8 @@ HF_INLINE void hf_detail_spinlock_queued_contended(hf_atomic32_t *lock, enum hf_
 		;
 	before = word >> HF_DETAIL_QUEUED_TAIL_SHIFT;
 	if (before) {
-		hf_atomic32_store_release(&hf_env_node(before)->next, index); /* I6 */
+		/* After my wait = 1, so that my predecessor's wait = 0 comes later (I6). */
+		hf_atomic32_store_release(&hf_env_node(before)->next, index);
 		while (hf_atomic32_load_acquire(&node->wait)) {
 			if (policy == HF_WAIT_MONITOR)
 				(void)hf_atomic32_wait_change_acquire(&node->wait, 1);
@@ -296,19 +297,20 @@ HF_INLINE void hf_detail_spinlock_queued_contended(hf_atomic32_t *lock, enum hf_
 							     (word & ~HF_DETAIL_QUEUED_TAIL_MASK)))
 			continue;
 		if (!last) {
-			while (!(next = hf_atomic32_load_acquire(&node->next))) /* I6 */
+			/* Acquire: my successor's wait = 1 comes before my wait = 0 (I6). */
+			while (!(next = hf_atomic32_load_acquire(&node->next)))
 				hf_wait_once(&wait, HF_WAIT_HINT);
 			hf_atomic32_store_release(&hf_env_node(next)->wait, 0);
 		}
 		break;
 	}
-	hf_env_node_put(index); /* I5 */
+	hf_env_node_put(index); /* I5: I am no longer the head of the queue */
 	hf_detail_spinlock_queued_wait_pending(lock, policy);
 }
 
 HF_INLINE void hf_detail_spinlock_queued_unlock(hf_atomic32_t *lock)
 {
-	hf_atomic32_store_low8_release(lock, 0); /* T8: t,p,n,1 -> t,p,n,0 (I1) */
+	hf_atomic32_store_low8_release(lock, 0); /* T8: t,p,n,1 -> t,p,n,0, by the holder (I1) */
 }
 
 #endif

@@ -20,8 +20,8 @@
  * converts a time to a number of hints (hf_env_spin_hints()).
  *
  * The policy is always a constant, so that the others leave no code. The lab's sweep decides which
- * one a lock uses (docs/design/0005-waiting.md). Between retries of a count's swap it depends on the
- * number of processors: hf_wait_retry().
+ * one a lock uses (docs/design/0005-waiting.md). Between retries of a count's swap it depends on
+ * the number of processors: hf_wait_retry().
  */
 #include "arch.h"
 #include "env.h"

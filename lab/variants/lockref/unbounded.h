@@ -13,8 +13,8 @@
  */
 #include <holdfast/lockref.h>
 
-/* Takes a reference if the count is at least @least; the rest as hf_detail_lockref_get_again(). */
-HF_SLOW bool hf_lockref_unbounded_get_again(hf_lockref_t *l, int32_t least)
+/* Takes a reference if the count is at least @least; the rest as hf_detail_lockref_get_slow(). */
+HF_SLOW bool hf_lockref_unbounded_get_slow(hf_lockref_t *l, int32_t least)
 {
 	hf_wait_t wait = HF_WAIT_INIT;
 	uint32_t retries = 0;
@@ -74,12 +74,12 @@ HF_INLINE int32_t hf_lockref_unbounded_put_swaps(hf_lockref_t *l, int32_t keep)
 	return -1;
 }
 
-HF_SLOW int32_t hf_lockref_unbounded_put_return_again(hf_lockref_t *l)
+HF_SLOW int32_t hf_lockref_unbounded_put_return_slow(hf_lockref_t *l)
 {
 	return hf_lockref_unbounded_put_swaps(l, 0);
 }
 
-HF_SLOW bool hf_lockref_unbounded_put_or_lock_again(hf_lockref_t *l) HF_NO_THREAD_SAFETY_ANALYSIS
+HF_SLOW bool hf_lockref_unbounded_put_or_lock_slow(hf_lockref_t *l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	if (hf_lockref_unbounded_put_swaps(l, 1) >= 0)
 		return true;
@@ -93,21 +93,21 @@ HF_SLOW bool hf_lockref_unbounded_put_or_lock_again(hf_lockref_t *l) HF_NO_THREA
 HF_INLINE void hf_lockref_unbounded_get(hf_lockref_t *l)
 {
 	if (HF_UNLIKELY(!hf_detail_lockref_try_get(l, 0)))
-		(void)hf_lockref_unbounded_get_again(l, INT32_MIN);
+		(void)hf_lockref_unbounded_get_slow(l, INT32_MIN);
 }
 
 HF_INLINE HF_MUST_CHECK bool hf_lockref_unbounded_get_not_zero(hf_lockref_t *l)
 {
 	if (HF_LIKELY(hf_detail_lockref_try_get(l, 1)))
 		return true;
-	return hf_lockref_unbounded_get_again(l, 1);
+	return hf_lockref_unbounded_get_slow(l, 1);
 }
 
 HF_INLINE HF_MUST_CHECK bool hf_lockref_unbounded_get_not_dead(hf_lockref_t *l)
 {
 	if (HF_LIKELY(hf_detail_lockref_try_get(l, 0)))
 		return true;
-	return hf_lockref_unbounded_get_again(l, 0);
+	return hf_lockref_unbounded_get_slow(l, 0);
 }
 
 HF_INLINE HF_MUST_CHECK int32_t hf_lockref_unbounded_put_return(hf_lockref_t *l)
@@ -116,7 +116,7 @@ HF_INLINE HF_MUST_CHECK int32_t hf_lockref_unbounded_put_return(hf_lockref_t *l)
 
 	if (HF_LIKELY(hf_detail_lockref_try_put(l, 0, &count)))
 		return count;
-	return hf_lockref_unbounded_put_return_again(l);
+	return hf_lockref_unbounded_put_return_slow(l);
 }
 
 HF_INLINE HF_MUST_CHECK bool hf_lockref_unbounded_put_or_lock(hf_lockref_t *l)
@@ -126,7 +126,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_unbounded_put_or_lock(hf_lockref_t *l)
 
 	if (HF_LIKELY(hf_detail_lockref_try_put(l, 1, &count)))
 		return true;
-	return hf_lockref_unbounded_put_or_lock_again(l);
+	return hf_lockref_unbounded_put_or_lock_slow(l);
 }
 
 #endif

@@ -36,7 +36,7 @@ HF_INLINE void hf_spinlock_queued_init(hf_spinlock_queued_t *lock)
 /* The slow path with the default policy, out of line so that there is one copy. */
 HF_SLOW void hf_detail_spinlock_queued_lock_slow(hf_spinlock_queued_t *lock)
 {
-	hf_detail_spinlock_queued_contended(&lock->word, HF_ARCH_WAIT_QUEUE);
+	hf_detail_spinlock_queued_slow(&lock->word, HF_ARCH_WAIT_QUEUE);
 }
 
 HF_INLINE void hf_detail_spinlock_queued_lock(hf_spinlock_queued_t *lock,
@@ -47,7 +47,7 @@ HF_INLINE void hf_detail_spinlock_queued_lock(hf_spinlock_queued_t *lock,
 	if (policy == HF_ARCH_WAIT_QUEUE)
 		hf_detail_spinlock_queued_lock_slow(lock);
 	else
-		hf_detail_spinlock_queued_contended(&lock->word, policy);
+		hf_detail_spinlock_queued_slow(&lock->word, policy);
 }
 
 HF_INLINE bool hf_spinlock_queued_is_locked(const hf_spinlock_queued_t *lock)

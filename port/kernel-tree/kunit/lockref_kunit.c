@@ -194,7 +194,7 @@ static void put_return_of_a_locked(struct kunit *test)
 	EXPECT(test, &l, 3);
 }
 
-/* ---- Threads ----------------------------------------------------------------------------------- */
+/* ---- Threads --------------------------------------------------------------------------------- */
 
 enum operation { GET, GET_NOT_ZERO, GET_NOT_DEAD, PUT_OR_LOCK, OPERATIONS };
 
@@ -229,7 +229,7 @@ static int caller(void *argument)
 				  0); /* returns not into this module, which may be gone */
 }
 
-/* Each operation waits while another processor holds the lock, and then finds what its holder wrote. */
+/* Each operation waits while another CPU holds the lock, and then finds what its holder wrote. */
 static void wait_for_the_lock(struct kunit *test)
 {
 	static const int results[OPERATIONS] = { 8, 8, 8, 6 };

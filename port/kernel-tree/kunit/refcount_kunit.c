@@ -26,7 +26,7 @@ static int count(const refcount_t *r)
 	return (int)refcount_read(r);
 }
 
-/* ---- Use --------------------------------------------------------------------------------------- */
+/* ---- Use ------------------------------------------------------------------------------------- */
 
 static void set_and_read(struct kunit *test)
 {
@@ -191,7 +191,7 @@ static void locks(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, count(&r), 0);
 }
 
-/* ---- Threads ----------------------------------------------------------------------------------- */
+/* ---- Threads --------------------------------------------------------------------------------- */
 
 struct shared {
 	refcount_t r;
@@ -236,7 +236,7 @@ static void in_threads(struct kunit *test, struct shared *shared, void (*work)(s
 	KUNIT_ASSERT_EQ(test, started, THREADS);
 }
 
-/* Each thread has a reference from the start, gets and drops others, and drops its own at the end. */
+/* Each thread begins with a reference, gets and drops others, and drops its own at the end. */
 static void get_and_put(struct shared *shared)
 {
 	refcount_t *r = &shared->r;
@@ -287,7 +287,7 @@ static struct kunit_suite use_suite = {
 	.test_cases = use_cases,
 };
 
-/* ---- Misuse ------------------------------------------------------------------------------------ */
+/* ---- Misuse ---------------------------------------------------------------------------------- */
 
 #define EXPECT_SATURATED(test, r) KUNIT_EXPECT_EQ(test, count(r), REFCOUNT_SATURATED)
 

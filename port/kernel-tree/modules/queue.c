@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * queue - port/kernel/queue.c for the kernel's own spinlock, whose contended path is Holdfast's. The
- * names that it uses become the kernel's functions.
+ * queue - port/kernel/queue.c for the kernel's own spinlock, whose contended path is Holdfast's.
+ * The names that it uses become the kernel's functions.
  *
  * After each of its tests the free lock's word must be 0: spin_is_locked(), spin_trylock() and
  * lockref rely on that.

@@ -27,7 +27,7 @@ impl RawMutex {
     }
 }
 
-// SAFETY: there is one holder (invariant X of holdfast/mutex.h); lock acquires, unlock releases.
+// SAFETY: there is one holder, because lock swaps 0 for it; lock acquires, unlock releases.
 // Guards are not `Send`, because the locking thread must unlock. A free mutex may be moved: only
 // waiters know its address.
 unsafe impl lock_api::RawMutex for RawMutex {

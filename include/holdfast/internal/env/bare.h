@@ -12,8 +12,9 @@
  *   hf_env_node_get, hf_env_node_put     queue nodes, by core                 needed by spinlock.h
  *   hf_env_irq_save, hf_env_irq_restore  this core's interrupts               needed by _irqsave
  *   hf_env_preempt_disable, hf_env_preempt_enable   if HF_ENV_PREEMPTS is 1   needed by all locks
- *   hf_node_t hf_detail_nodes[SLOTS * HF_NODES]    (internal/node.h) zero at the start, no two slots in
- *                                        HF_ARCH_NO_SHARING bytes             needed by spinlock.h
+ *   hf_node_t hf_detail_nodes[SLOTS * HF_NODES]    internal/node.h           needed by spinlock.h
+ *                                        zero at the start; no two slots in the same
+ *                                        HF_ARCH_NO_SHARING bytes
  *   hf_report, hf_report_at              (report.h) or src/report/report.c, which in turn needs
  *   hf_detail_env_print, hf_detail_env_abort         (src/env/env.h) print a line; stop
  *
@@ -22,12 +23,12 @@
  *              each queued lock that its context waits for at a time. If none is free,
  *              hf_env_node_get() returns 0, and the lock waits outside of the queue.
  *
- * Invariants   B1  a node is in use by at most one lock operation at a time.
- *              B2  a holder or a waiter stays on its core and is not preempted by another thread
- *                  that takes locks there: one of a higher priority would spin for ever for a lock
- *                  whose holder cannot run. Where threads are preempted, the port defines
- *                  HF_ENV_PREEMPTS 1 and supplies hf_env_preempt_disable() (zephyr/seam.c).
- *              B3  an interrupt handler leaves the set of used nodes as it found it.
+ * Invariants   A node is in use by at most one lock operation at a time.
+ *              A holder or a waiter stays on its core and is not preempted by another thread that
+ *              takes locks there: one of a higher priority would spin for ever for a lock whose
+ *              holder cannot run. Where threads are preempted, the port defines HF_ENV_PREEMPTS 1
+ *              and supplies hf_env_preempt_disable() (zephyr/seam.c).
+ *              An interrupt handler leaves the set of used nodes as it found it.
  *
  * None of these functions may take a Holdfast lock: they are called from inside of one.
  */
@@ -45,7 +46,7 @@ HF_BEGIN_DECLS
 /**
  * hf_env_node_get - take a queue node for the context that runs now
  *
- * Context:  any that takes locks; B2
+ * Context:  any that takes locks, and is not preempted by another that does
  * Ordering: none
  * Return:   1 + slot * HF_NODES + n, at most 32767; 0 = none is free
  */
@@ -68,7 +69,7 @@ HF_END_DECLS
 #endif
 
 /**
- * hf_env_preempt_disable, hf_env_preempt_enable - keep the caller on its core, and other threads off
+ * hf_env_preempt_disable, hf_env_preempt_enable - keep this core to the calling thread
  *
  * Every lock calls the first before it is taken and the second after it was released. Empty if
  * HF_ENV_PREEMPTS is 0: then only interrupts preempt.

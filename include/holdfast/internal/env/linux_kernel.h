@@ -15,16 +15,15 @@
  *              on CPUs from 2047 on, which 15 bits can't name, hf_env_node_get() returns 0, and the
  *              lock waits outside of the queue.
  *
- * Invariants   K1  a node is in use by at most one lock operation at a time: a slot is only used by
- *                  code that runs on its CPU in its context with preemption disabled. Every lock
- *                  function disables preemption before it takes a node, and enables it after it has
- *                  returned the node.
- *              K2  an interrupt handler leaves the slots as it found them.
+ * Invariants   A node is in use by at most one lock operation at a time: a slot is only used by
+ *              code that runs on its CPU in its context with preemption disabled. Every lock
+ *              function disables preemption before it takes a node, and enables it after it has
+ *              returned it. An interrupt handler leaves the slots as it found them.
  *
  * Validation   HF_VALIDATE is for user space; a kernel has lockdep.
  *
- * The module links port/kernel/seam.c, src/report/report.c, and for nofault.h port/kernel/nofault.c. Two
- * modules that share locks link these once, and export them.
+ * The module links port/kernel/seam.c, src/report/report.c, and for nofault.h
+ * port/kernel/nofault.c. Two modules that share locks link these once, and export them.
  */
 #include <linux/cpumask.h>
 #include <linux/irqflags.h>
@@ -52,7 +51,7 @@
 /**
  * hf_env_node_get - take a queue node for this CPU and context
  *
- * Context:  any; preemption is off (K1)
+ * Context:  any; preemption is off, so that no other thread of the CPU uses the slot
  * Ordering: none
  * Return:   1 + ((cpu * 4 + context) * HF_NODES) + n, at most 32767; 0 = none is free
  */

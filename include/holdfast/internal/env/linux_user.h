@@ -7,9 +7,9 @@
  *
  * Queue nodes  None: a queue of waiters stops when its head is preempted (spinlock.h).
  *
- * Invariants   P1  parking loses no wake-up: for the waker, the kernel checks the word and puts the
- *                  thread to sleep atomically. So if the word is changed first and its waiters are
- *                  woken second, a waiter either sees the change or is woken.
+ * Parking      loses no wake-up: the kernel checks the word and puts the thread to sleep in one
+ *              step. So whoever changes the word first and wakes its waiters second misses none: a
+ *              waiter either sees the change or is woken.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -93,7 +93,7 @@ HF_BEGIN_DECLS
 /* Spin hints per 65,536 ns. Measured before main(); until then, from arch/<cpu>/constants.h. */
 extern uint32_t hf_detail_spin_rate HF_API_EACH;
 
-/* Processors that the process might run on when it started. Counted before main(); 1 before that. */
+/* Processors that the process may run on. Counted once, before main(); 1 before that. */
 extern uint32_t hf_detail_processors HF_API_EACH;
 
 HF_END_DECLS
@@ -153,7 +153,8 @@ HF_BEGIN_DECLS
  * @scope:    the same as that of hf_env_unpark()
  *
  * Context:  any thread; a signal handler may run meanwhile, and does not end it. errno is kept
- * Ordering: none for the caller's data; but see P1
+ * Ordering: none for the caller's data; if the word is changed before hf_env_unpark(), this thread
+ *           sees the change or is woken
  * Errors:   if the kernel refuses, as in a process that may not use futexes, HF_ENV_WOKEN: the
  *           caller's loop then spins
  * Return:   why it is awake
@@ -169,7 +170,7 @@ enum hf_env_parked hf_env_park(const struct hf_atomic32 *word, uint32_t expected
  * @scope: the same as that of hf_env_park()
  *
  * Context:  any thread, any signal handler. errno is kept
- * Ordering: none for the caller's data; change the word first (P1)
+ * Ordering: none for the caller's data; change the word first, so that no waiter is missed
  * Return:   how many were woken
  */
 uint32_t hf_env_unpark(const struct hf_atomic32 *word, uint32_t n, enum hf_env_scope scope);
@@ -182,7 +183,7 @@ uint32_t hf_env_unpark(const struct hf_atomic32 *word, uint32_t n, enum hf_env_s
  * @scope:    the same as that of hf_env_park()
  *
  * Context:  any thread. errno is kept
- * Ordering: none; change the word first (P1)
+ * Ordering: none; change the word first, so that no waiter is missed
  */
 void hf_env_requeue(const struct hf_atomic32 *word, uint32_t expected, const struct hf_atomic32 *to,
 		    enum hf_env_scope scope);
@@ -231,7 +232,7 @@ void hf_env_signals_restore(uint64_t before);
 void hf_env_yield(void) HF_API;
 
 /*
- * hf_env_processor - the number of the processor that runs this thread, which may change at any time
+ * hf_env_processor - the number of the processor that runs this thread; stale at any time
  *
  * Ordering: none
  */

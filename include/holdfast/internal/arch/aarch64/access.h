@@ -45,13 +45,13 @@ HF_INLINE struct hf_arch_fp_control hf_arch_fp_control_save(void)
 {
 	struct hf_arch_fp_control control;
 
-	__asm__ volatile("mrs	%0, fpcr" : "=r"(control.fpcr));
+	__asm__ volatile("mrs\t%0, fpcr" : "=r"(control.fpcr));
 	return control;
 }
 
 HF_INLINE void hf_arch_fp_control_restore(struct hf_arch_fp_control control)
 {
-	__asm__ volatile("msr	fpcr, %0" : : "r"(control.fpcr) : "memory");
+	__asm__ volatile("msr\tfpcr, %0" : : "r"(control.fpcr) : "memory");
 }
 
 /*
@@ -67,8 +67,8 @@ HF_INLINE void hf_arch_fp_control_restore(struct hf_arch_fp_control control)
 		long error = -HF_EFAULT;                                                           \
 		uint##bits##_t read;                                                               \
                                                                                                    \
-		__asm__ volatile("1:	" instruction "[read], [%[p]]\n"                           \
-				 "	mov	%[error], #0\n"                                             \
+		__asm__ volatile("1:\t" instruction "[read], [%[p]]\n"                             \
+				 "\tmov\t%[error], #0\n"                                           \
 				 "2:\n" HF_SITE("1b", "2b")                                        \
 				 : [read] "=&r"(read), [error] "+&r"(error)                        \
 				 : [p] "r"(p)                                                      \
@@ -83,8 +83,8 @@ HF_INLINE void hf_arch_fp_control_restore(struct hf_arch_fp_control control)
 	{                                                                                          \
 		long error = -HF_EFAULT;                                                           \
                                                                                                    \
-		__asm__ volatile("1:	" instruction "[value], [%[p]]\n"                          \
-				 "	mov	%[error], #0\n"                                             \
+		__asm__ volatile("1:\t" instruction "[value], [%[p]]\n"                            \
+				 "\tmov\t%[error], #0\n"                                           \
 				 "2:\n" HF_SITE("1b", "2b")                                        \
 				 : [error] "+&r"(error)                                            \
 				 : [p] "r"(p), [value] "rZ"(value)                                 \
@@ -103,12 +103,12 @@ HF_INLINE void hf_arch_fp_control_restore(struct hf_arch_fp_control control)
 		uint32_t failed;                                                                   \
                                                                                                    \
 		__asm__ volatile(                                                                  \
-			"1:	ldaxr	%" w "[read], [%[p]]\n"                                    \
-			"	cmp	%" w "[read], %" w "[expected]\n"                          \
-			"	b.ne	3f\n"                                                               \
-			"2:	stlxr	%w[failed], %" w "[desired], [%[p]]\n"                     \
-			"	cbnz	%w[failed], 1b\n"                                                   \
-			"3:	mov	%[error], #0\n"                                                    \
+			"1:\tldaxr\t%" w "[read], [%[p]]\n"                                        \
+			"\tcmp\t%" w "[read], %" w "[expected]\n"                                  \
+			"\tb.ne\t3f\n"                                                             \
+			"2:\tstlxr\t%w[failed], %" w "[desired], [%[p]]\n"                         \
+			"\tcbnz\t%w[failed], 1b\n"                                                 \
+			"3:\tmov\t%[error], #0\n"                                                  \
 			"4:\n" HF_SITE("1b", "4b") HF_SITE("2b", "4b")                             \
 			: [read] "=&r"(read), [failed] "=&r"(failed), [error] "+&r"(error)         \
 			: [p] "r"(p), [expected] "r"(expected), [desired] "r"(desired)             \
@@ -127,11 +127,11 @@ HF_INLINE void hf_arch_fp_control_restore(struct hf_arch_fp_control control)
 		uint##bits##_t read, stored;                                                       \
 		uint32_t failed;                                                                   \
                                                                                                    \
-		__asm__ volatile("1:	ldaxr	%" w "[read], [%[p]]\n"                            \
-				 "	" sum "\n"                                                 \
-				 "2:	stlxr	%w[failed], %" w "[stored], [%[p]]\n"              \
-				 "	cbnz	%w[failed], 1b\n"                                          \
-				 "	mov	%[error], #0\n"                                             \
+		__asm__ volatile("1:\tldaxr\t%" w "[read], [%[p]]\n"                               \
+				 "\t" sum "\n"                                                     \
+				 "2:\tstlxr\t%w[failed], %" w "[stored], [%[p]]\n"                 \
+				 "\tcbnz\t%w[failed], 1b\n"                                        \
+				 "\tmov\t%[error], #0\n"                                           \
 				 "3:\n" HF_SITE("1b", "3b") HF_SITE("2b", "3b")                    \
 				 : [read] "=&r"(read), [stored] "=&r"(stored),                     \
 				   [failed] "=&r"(failed), [error] "+&r"(error)                    \
@@ -159,12 +159,12 @@ HF_DETAIL_CMPXCHG_NOFAULT(32, "w")
 HF_DETAIL_CMPXCHG_NOFAULT(64, "x")
 
 /* hf_arch_exchange32_nofault, 64 - *found = *p; *p = value. Sequentially consistent. */
-HF_DETAIL_FETCH_NOFAULT(exchange, 32, "w", "mov	%w[stored], %w[value]")
-HF_DETAIL_FETCH_NOFAULT(exchange, 64, "x", "mov	%x[stored], %x[value]")
+HF_DETAIL_FETCH_NOFAULT(exchange, 32, "w", "mov\t%w[stored], %w[value]")
+HF_DETAIL_FETCH_NOFAULT(exchange, 64, "x", "mov\t%x[stored], %x[value]")
 
 /* hf_arch_fetch_add32_nofault, 64 - *found = *p; *p += value. Sequentially consistent. */
-HF_DETAIL_FETCH_NOFAULT(fetch_add, 32, "w", "add	%w[stored], %w[read], %w[value]")
-HF_DETAIL_FETCH_NOFAULT(fetch_add, 64, "x", "add	%x[stored], %x[read], %x[value]")
+HF_DETAIL_FETCH_NOFAULT(fetch_add, 32, "w", "add\t%w[stored], %w[read], %w[value]")
+HF_DETAIL_FETCH_NOFAULT(fetch_add, 64, "x", "add\t%x[stored], %x[read], %x[value]")
 
 #undef HF_DETAIL_LOAD_NOFAULT
 #undef HF_DETAIL_STORE_NOFAULT
@@ -176,13 +176,13 @@ HF_DETAIL_FETCH_NOFAULT(fetch_add, 64, "x", "add	%x[stored], %x[read], %x[value]
  * label. `p` is a pointer to the type that is loaded or stored.
  */
 #define HF_ARCH_LOAD_OR(instruction, value, p, label)                                              \
-	__asm__ volatile goto("1:	" instruction "\n" HF_SITE("1b", "%l[" #label "]")         \
+	__asm__ volatile goto("1:\t" instruction "\n" HF_SITE("1b", "%l[" #label "]")              \
 			      : "=r"(value)                                                        \
 			      : "m"(*(p))                                                          \
 			      : "memory"                                                           \
 			      : label)
 #define HF_ARCH_STORE_OR(instruction, p, value, label)                                             \
-	__asm__ volatile goto("1:	" instruction "\n" HF_SITE("1b", "%l[" #label "]")         \
+	__asm__ volatile goto("1:\t" instruction "\n" HF_SITE("1b", "%l[" #label "]")              \
 			      :                                                                    \
 			      : "m"(*(p)), "rZ"(value)                                             \
 			      : "memory"                                                           \
@@ -197,15 +197,15 @@ HF_DETAIL_FETCH_NOFAULT(fetch_add, 64, "x", "add	%x[stored], %x[read], %x[value]
 #define HF_ARCH_STORE32_OR(p, value, label) HF_ARCH_STORE_OR("str %w1, %0", p, value, label)
 #define HF_ARCH_STORE64_OR(p, value, label) HF_ARCH_STORE_OR("str %x1, %0", p, value, label)
 
-/* HF_ARCH_LOAD_PAIR_OR, HF_ARCH_STORE_PAIR_OR - 16 bytes at p + offset, a constant; two uint64_t. */
+/* HF_ARCH_LOAD_PAIR_OR, HF_ARCH_STORE_PAIR_OR - two uint64_t at p + offset, which is a constant. */
 #define HF_ARCH_LOAD_PAIR_OR(first, second, p, offset, label)                                      \
-	__asm__ volatile goto("1:	ldp %0, %1, [%2, %3]\n" HF_SITE("1b", "%l[" #label "]")    \
+	__asm__ volatile goto("1:\tldp %0, %1, [%2, %3]\n" HF_SITE("1b", "%l[" #label "]")         \
 			      : "=&r"(first), "=&r"(second)                                        \
 			      : "r"(p), "i"(offset)                                                \
 			      : "memory"                                                           \
 			      : label)
 #define HF_ARCH_STORE_PAIR_OR(p, offset, first, second, label)                                     \
-	__asm__ volatile goto("1:	stp %x0, %x1, [%2, %3]\n" HF_SITE("1b", "%l[" #label "]")  \
+	__asm__ volatile goto("1:\tstp %x0, %x1, [%2, %3]\n" HF_SITE("1b", "%l[" #label "]")       \
 			      :                                                                    \
 			      : "rZ"(first), "rZ"(second), "r"(p), "i"(offset)                     \
 			      : "memory"                                                           \
@@ -213,7 +213,7 @@ HF_DETAIL_FETCH_NOFAULT(fetch_add, 64, "x", "add	%x[stored], %x[read], %x[value]
 
 /* HF_ARCH_ZERO_BLOCK_OR - DC ZVA: clear the block at p, which is aligned to a block's size. */
 #define HF_ARCH_ZERO_BLOCK_OR(p, label)                                                            \
-	__asm__ volatile goto("1:	dc zva, %0\n" HF_SITE("1b", "%l[" #label "]")              \
+	__asm__ volatile goto("1:\tdc zva, %0\n" HF_SITE("1b", "%l[" #label "]")                   \
 			      :                                                                    \
 			      : "r"(p)                                                             \
 			      : "memory"                                                           \

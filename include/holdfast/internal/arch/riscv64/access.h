@@ -46,13 +46,13 @@ HF_INLINE struct hf_arch_fp_control hf_arch_fp_control_save(void)
 {
 	struct hf_arch_fp_control control;
 
-	__asm__ volatile("frrm	%0" : "=r"(control.mode));
+	__asm__ volatile("frrm\t%0" : "=r"(control.mode));
 	return control;
 }
 
 HF_INLINE void hf_arch_fp_control_restore(struct hf_arch_fp_control control)
 {
-	__asm__ volatile("fsrm	%0" : : "r"(control.mode) : "memory");
+	__asm__ volatile("fsrm\t%0" : : "r"(control.mode) : "memory");
 }
 #endif
 
@@ -62,8 +62,8 @@ HF_INLINE void hf_arch_fp_control_restore(struct hf_arch_fp_control control)
 		long error = -HF_EFAULT;                                                           \
 		uint##bits##_t read;                                                               \
                                                                                                    \
-		__asm__ volatile("1:	" instruction "%[read], (%[p])\n"                          \
-				 "	li	%[error], 0\n"                                               \
+		__asm__ volatile("1:\t" instruction "%[read], (%[p])\n"                            \
+				 "\tli\t%[error], 0\n"                                             \
 				 "2:\n" HF_SITE("1b", "2b")                                        \
 				 : [read] "=&r"(read), [error] "+&r"(error)                        \
 				 : [p] "r"(p)                                                      \
@@ -78,8 +78,8 @@ HF_INLINE void hf_arch_fp_control_restore(struct hf_arch_fp_control control)
 	{                                                                                          \
 		long error = -HF_EFAULT;                                                           \
                                                                                                    \
-		__asm__ volatile("1:	" instruction "%z[value], (%[p])\n"                        \
-				 "	li	%[error], 0\n"                                               \
+		__asm__ volatile("1:\t" instruction "%z[value], (%[p])\n"                          \
+				 "\tli\t%[error], 0\n"                                             \
 				 "2:\n" HF_SITE("1b", "2b")                                        \
 				 : [error] "+&r"(error)                                            \
 				 : [p] "r"(p), [value] "rJ"(value)                                 \
@@ -96,11 +96,11 @@ HF_INLINE void hf_arch_fp_control_restore(struct hf_arch_fp_control control)
 		long error = -HF_EFAULT, read, failed, value = (long)(int##bits##_t)expected;      \
                                                                                                    \
 		__asm__ volatile(                                                                  \
-			"1:	lr." w ".aqrl	%[read], (%[p])\n"                                   \
-			"	bne	%[read], %[value], 3f\n"                                             \
-			"2:	sc." w ".rl	%[failed], %[desired], (%[p])\n"                       \
-			"	bnez	%[failed], 1b\n"                                                    \
-			"3:	li	%[error], 0\n"                                                      \
+			"1:\tlr." w ".aqrl\t%[read], (%[p])\n"                                     \
+			"\tbne\t%[read], %[value], 3f\n"                                           \
+			"2:\tsc." w ".rl\t%[failed], %[desired], (%[p])\n"                         \
+			"\tbnez\t%[failed], 1b\n"                                                  \
+			"3:\tli\t%[error], 0\n"                                                    \
 			"4:\n" HF_SITE("1b", "4b") HF_SITE("2b", "4b")                             \
 			: [read] "=&r"(read), [failed] "=&r"(failed), [error] "+&r"(error)         \
 			: [p] "r"(p), [value] "r"(value), [desired] "r"(desired)                   \
@@ -116,8 +116,8 @@ HF_INLINE void hf_arch_fp_control_restore(struct hf_arch_fp_control control)
 	{                                                                                          \
 		long error = -HF_EFAULT, read;                                                     \
                                                                                                    \
-		__asm__ volatile("1:	" instruction ".aqrl	%[read], %[value], (%[p])\n"          \
-				 "	li	%[error], 0\n"                                               \
+		__asm__ volatile("1:\t" instruction ".aqrl\t%[read], %[value], (%[p])\n"           \
+				 "\tli\t%[error], 0\n"                                             \
 				 "2:\n" HF_SITE("1b", "2b")                                        \
 				 : [read] "=&r"(read), [error] "+&r"(error)                        \
 				 : [p] "r"(p), [value] "r"(value)                                  \
@@ -161,13 +161,13 @@ HF_DETAIL_FETCH_NOFAULT(fetch_add, 64, "amoadd.d")
  * label. `p` is a pointer to the type that is loaded or stored.
  */
 #define HF_ARCH_LOAD_OR(instruction, value, p, label)                                              \
-	__asm__ volatile goto("1:	" instruction "\n" HF_SITE("1b", "%l[" #label "]")         \
+	__asm__ volatile goto("1:\t" instruction "\n" HF_SITE("1b", "%l[" #label "]")              \
 			      : "=r"(value)                                                        \
 			      : "m"(*(p))                                                          \
 			      : "memory"                                                           \
 			      : label)
 #define HF_ARCH_STORE_OR(instruction, p, value, label)                                             \
-	__asm__ volatile goto("1:	" instruction "\n" HF_SITE("1b", "%l[" #label "]")         \
+	__asm__ volatile goto("1:\t" instruction "\n" HF_SITE("1b", "%l[" #label "]")              \
 			      :                                                                    \
 			      : "m"(*(p)), "rJ"(value)                                             \
 			      : "memory"                                                           \

@@ -2,7 +2,7 @@
 #ifndef HF_ARCH_RISCV64_CPU_H
 #define HF_ARCH_RISCV64_CPU_H
 #pragma GCC system_header
-/* cpu, for RISC-V of 64 bits - nothing that an implementation here would ask for. For src/cpu/cpu.c. */
+/* cpu, for RISC-V of 64 bits - reports no features: no code depends on one. For src/cpu/cpu.c. */
 #include "../../compiler.h"
 #include "../../env.h"
 #include "../../cpu_feature.h"

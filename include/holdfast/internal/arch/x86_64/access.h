@@ -106,8 +106,8 @@ HF_INLINE void hf_arch_alignment_checks_restore(uint64_t flags)
 		int error = -HF_EFAULT;                                                            \
 		uint##bits##_t read;                                                               \
                                                                                                    \
-		__asm__ volatile("1:	" instruction " (%[p]), %[read]\n"                         \
-				 "	xorl	%[error], %[error]\n"                                      \
+		__asm__ volatile("1:\t" instruction " (%[p]), %[read]\n"                           \
+				 "\txorl\t%[error], %[error]\n"                                    \
 				 "2:\n" HF_SITE("1b", "2b")                                        \
 				 : [read] "=&" constraint(read), [error] "+&r"(error)              \
 				 : [p] "r"(p)                                                      \
@@ -122,8 +122,8 @@ HF_INLINE void hf_arch_alignment_checks_restore(uint64_t flags)
 	{                                                                                          \
 		int error = -HF_EFAULT;                                                            \
                                                                                                    \
-		__asm__ volatile("1:	" instruction " %[value], (%[p])\n"                        \
-				 "	xorl	%[error], %[error]\n"                                      \
+		__asm__ volatile("1:\t" instruction " %[value], (%[p])\n"                          \
+				 "\txorl\t%[error], %[error]\n"                                    \
 				 "2:\n" HF_SITE("1b", "2b")                                        \
 				 : [error] "+&r"(error)                                            \
 				 : [p] "r"(p), [value] constraint(value)                           \
@@ -138,8 +138,8 @@ HF_INLINE void hf_arch_alignment_checks_restore(uint64_t flags)
 	{                                                                                          \
 		int error = -HF_EFAULT;                                                            \
                                                                                                    \
-		__asm__ volatile("1:	" instruction " %[desired], (%[p])\n"                      \
-				 "	movl	$0, %[error]\n"                                            \
+		__asm__ volatile("1:\t" instruction " %[desired], (%[p])\n"                        \
+				 "\tmovl\t$0, %[error]\n"                                          \
 				 "2:\n" HF_SITE("1b", "2b")                                        \
 				 : "+&a"(expected), [error] "+&r"(error)                           \
 				 : [p] "r"(p), [desired] "r"(desired)                              \
@@ -155,8 +155,8 @@ HF_INLINE void hf_arch_alignment_checks_restore(uint64_t flags)
 	{                                                                                          \
 		int error = -HF_EFAULT;                                                            \
                                                                                                    \
-		__asm__ volatile("1:	" instruction " %[value], (%[p])\n"                        \
-				 "	xorl	%[error], %[error]\n"                                      \
+		__asm__ volatile("1:\t" instruction " %[value], (%[p])\n"                          \
+				 "\txorl\t%[error], %[error]\n"                                    \
 				 "2:\n" HF_SITE("1b", "2b")                                        \
 				 : [value] "+&r"(value), [error] "+&r"(error)                      \
 				 : [p] "r"(p)                                                      \
@@ -200,13 +200,13 @@ HF_DETAIL_FETCH_NOFAULT(fetch_add, 64, "lock xaddq")
  * @instruction: moves a value of the type of *p; p may have any alignment
  */
 #define HF_ARCH_LOAD_OR(instruction, value, constraint, p, label)                                  \
-	__asm__ volatile goto("1:	" instruction " %1, %0\n" HF_SITE("1b", "%l[" #label "]")  \
+	__asm__ volatile goto("1:\t" instruction " %1, %0\n" HF_SITE("1b", "%l[" #label "]")       \
 			      : "=" constraint(value)                                              \
 			      : "m"(*(p))                                                          \
 			      : "memory"                                                           \
 			      : label)
 #define HF_ARCH_STORE_OR(instruction, p, value, constraint, label)                                 \
-	__asm__ volatile goto("1:	" instruction " %1, %0\n" HF_SITE("1b", "%l[" #label "]")  \
+	__asm__ volatile goto("1:\t" instruction " %1, %0\n" HF_SITE("1b", "%l[" #label "]")       \
 			      :                                                                    \
 			      : "m"(*(p)), constraint(value)                                       \
 			      : "memory"                                                           \
@@ -229,7 +229,7 @@ HF_DETAIL_FETCH_NOFAULT(fetch_add, 64, "lock xaddq")
 /* hf_arch_rep_stosb - clear `len` bytes. Returns the bytes that are left. */
 HF_INLINE size_t hf_arch_rep_stosb(volatile void *dst, size_t len)
 {
-	__asm__ volatile("1:	rep stosb\n"
+	__asm__ volatile("1:\trep stosb\n"
 			 "2:\n" HF_SITE("1b", "2b")
 			 : "+&D"(dst), "+&c"(len)
 			 : "a"(0)
@@ -240,7 +240,7 @@ HF_INLINE size_t hf_arch_rep_stosb(volatile void *dst, size_t len)
 /* hf_arch_rep_stosb_of - set `len` bytes to `value`. Returns the bytes that are left. */
 HF_INLINE size_t hf_arch_rep_stosb_of(volatile void *dst, uint8_t value, size_t len)
 {
-	__asm__ volatile("1:	rep stosb\n"
+	__asm__ volatile("1:\trep stosb\n"
 			 "2:\n" HF_SITE("1b", "2b")
 			 : "+&D"(dst), "+&c"(len)
 			 : "a"(value)
@@ -251,7 +251,7 @@ HF_INLINE size_t hf_arch_rep_stosb_of(volatile void *dst, uint8_t value, size_t 
 /* hf_arch_rep_stosq - clear `words` words of 8 bytes. Returns the words that are left. */
 HF_INLINE size_t hf_arch_rep_stosq(volatile void *dst, size_t words)
 {
-	__asm__ volatile("1:	rep stosq\n"
+	__asm__ volatile("1:\trep stosq\n"
 			 "2:\n" HF_SITE("1b", "2b")
 			 : "+&D"(dst), "+&c"(words)
 			 : "a"(0)
@@ -262,7 +262,7 @@ HF_INLINE size_t hf_arch_rep_stosq(volatile void *dst, size_t words)
 /* hf_arch_rep_movsb - copy `len` bytes. Returns the bytes that are left. */
 HF_INLINE size_t hf_arch_rep_movsb(volatile void *dst, const volatile void *src, size_t len)
 {
-	__asm__ volatile("1:	rep movsb\n"
+	__asm__ volatile("1:\trep movsb\n"
 			 "2:\n" HF_SITE("1b", "2b")
 			 : "+&D"(dst), "+&S"(src), "+&c"(len)
 			 :
@@ -273,7 +273,7 @@ HF_INLINE size_t hf_arch_rep_movsb(volatile void *dst, const volatile void *src,
 /* hf_arch_rep_movsq - copy `words` words of 8 bytes. Returns the words that are left. */
 HF_INLINE size_t hf_arch_rep_movsq(volatile void *dst, const volatile void *src, size_t words)
 {
-	__asm__ volatile("1:	rep movsq\n"
+	__asm__ volatile("1:\trep movsq\n"
 			 "2:\n" HF_SITE("1b", "2b")
 			 : "+&D"(dst), "+&S"(src), "+&c"(words)
 			 :
@@ -287,13 +287,13 @@ HF_INLINE size_t hf_arch_rep_movsq(volatile void *dst, const volatile void *src,
  */
 #define HF_ARCH_NAKED_FUNCTION(name, text)                                                         \
 	__asm__(".pushsection .text\n"                                                             \
-		"	.p2align 6\n"                                                                    \
-		"	.globl " #name "\n"                                                        \
-		"	.hidden " #name "\n"                                                       \
-		"	.type " #name ", @function\n" #name ":\n"                                  \
-		"	.cfi_startproc\n"                                                                \
-		"	endbr64\n" text "	.cfi_endproc\n"                                          \
-		"	.size " #name ", . - " #name "\n"                                          \
+		"\t.p2align 6\n"                                                                   \
+		"\t.globl " #name "\n"                                                             \
+		"\t.hidden " #name "\n"                                                            \
+		"\t.type " #name ", @function\n" #name ":\n"                                       \
+		"\t.cfi_startproc\n"                                                               \
+		"\tendbr64\n" text "\t.cfi_endproc\n"                                              \
+		"\t.size " #name ", . - " #name "\n"                                               \
 		".popsection\n");
 
 /*

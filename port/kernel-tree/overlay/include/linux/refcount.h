@@ -83,8 +83,7 @@ static __always_inline unsigned int refcount_read(const refcount_t *r)
 /* If oldp is not NULL, *oldp becomes the old count. */
 static __always_inline __must_check bool __refcount_add_not_zero(int i, refcount_t *r, int *oldp)
 {
-	return oldp ? hf_refcount_add_not_zero_old(i, refcount_hf(r), oldp)
-		    : hf_refcount_add_not_zero(i, refcount_hf(r));
+	return hf_refcount_add_not_zero_old(i, refcount_hf(r), oldp);
 }
 
 static __always_inline __must_check bool refcount_add_not_zero(int i, refcount_t *r)
@@ -94,8 +93,7 @@ static __always_inline __must_check bool refcount_add_not_zero(int i, refcount_t
 
 static __always_inline __must_check bool __refcount_inc_not_zero(refcount_t *r, int *oldp)
 {
-	return oldp ? hf_refcount_inc_not_zero_old(refcount_hf(r), oldp)
-		    : hf_refcount_inc_not_zero(refcount_hf(r));
+	return hf_refcount_inc_not_zero_old(refcount_hf(r), oldp);
 }
 
 static __always_inline __must_check bool refcount_inc_not_zero(refcount_t *r)
@@ -112,8 +110,7 @@ static __always_inline void refcount_set_release(refcount_t *r, int n)
 static __always_inline __must_check bool __refcount_add_not_zero_acquire(int i, refcount_t *r,
 									 int *oldp)
 {
-	return oldp ? hf_refcount_add_not_zero_acquire_old(i, refcount_hf(r), oldp)
-		    : hf_refcount_add_not_zero_acquire(i, refcount_hf(r));
+	return hf_refcount_add_not_zero_acquire_old(i, refcount_hf(r), oldp);
 }
 
 static __always_inline __must_check bool refcount_add_not_zero_acquire(int i, refcount_t *r)
@@ -123,8 +120,7 @@ static __always_inline __must_check bool refcount_add_not_zero_acquire(int i, re
 
 static __always_inline __must_check bool __refcount_inc_not_zero_acquire(refcount_t *r, int *oldp)
 {
-	return oldp ? hf_refcount_inc_not_zero_acquire_old(refcount_hf(r), oldp)
-		    : hf_refcount_inc_not_zero_acquire(refcount_hf(r));
+	return hf_refcount_inc_not_zero_acquire_old(refcount_hf(r), oldp);
 }
 
 static __always_inline __must_check bool refcount_inc_not_zero_acquire(refcount_t *r)
@@ -134,10 +130,7 @@ static __always_inline __must_check bool refcount_inc_not_zero_acquire(refcount_
 
 static __always_inline void __refcount_add(int i, refcount_t *r, int *oldp)
 {
-	if (oldp)
-		hf_refcount_add_old(i, refcount_hf(r), oldp);
-	else
-		hf_refcount_add(i, refcount_hf(r));
+	hf_refcount_add_old(i, refcount_hf(r), oldp);
 }
 
 static __always_inline void refcount_add(int i, refcount_t *r)
@@ -147,10 +140,7 @@ static __always_inline void refcount_add(int i, refcount_t *r)
 
 static __always_inline void __refcount_inc(refcount_t *r, int *oldp)
 {
-	if (oldp)
-		hf_refcount_inc_old(refcount_hf(r), oldp);
-	else
-		hf_refcount_inc(refcount_hf(r));
+	hf_refcount_inc_old(refcount_hf(r), oldp);
 }
 
 static __always_inline void refcount_inc(refcount_t *r)
@@ -160,8 +150,7 @@ static __always_inline void refcount_inc(refcount_t *r)
 
 static __always_inline __must_check bool __refcount_sub_and_test(int i, refcount_t *r, int *oldp)
 {
-	return oldp ? hf_refcount_sub_and_test_old(i, refcount_hf(r), oldp)
-		    : hf_refcount_sub_and_test(i, refcount_hf(r));
+	return hf_refcount_sub_and_test_old(i, refcount_hf(r), oldp);
 }
 
 static __always_inline __must_check bool refcount_sub_and_test(int i, refcount_t *r)
@@ -171,8 +160,7 @@ static __always_inline __must_check bool refcount_sub_and_test(int i, refcount_t
 
 static __always_inline __must_check bool __refcount_dec_and_test(refcount_t *r, int *oldp)
 {
-	return oldp ? hf_refcount_dec_and_test_old(refcount_hf(r), oldp)
-		    : hf_refcount_dec_and_test(refcount_hf(r));
+	return hf_refcount_dec_and_test_old(refcount_hf(r), oldp);
 }
 
 static __always_inline __must_check bool refcount_dec_and_test(refcount_t *r)
@@ -182,10 +170,7 @@ static __always_inline __must_check bool refcount_dec_and_test(refcount_t *r)
 
 static __always_inline void __refcount_dec(refcount_t *r, int *oldp)
 {
-	if (oldp)
-		hf_refcount_dec_old(refcount_hf(r), oldp);
-	else
-		hf_refcount_dec(refcount_hf(r));
+	hf_refcount_dec_old(refcount_hf(r), oldp);
 }
 
 static __always_inline void refcount_dec(refcount_t *r)

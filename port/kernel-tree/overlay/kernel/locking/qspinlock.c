@@ -28,7 +28,7 @@ void __lockfunc queued_spin_lock_slowpath(struct qspinlock *lock, u32 val)
 	if (virt_spin_lock(lock))
 		return;
 	trace_contention_begin(lock, LCB_F_SPIN);
-	hf_detail_spinlock_queued_contended((hf_atomic32_t *)&lock->val, HF_ARCH_WAIT_QUEUE);
+	hf_detail_spinlock_queued_slow((hf_atomic32_t *)&lock->val, HF_ARCH_WAIT_QUEUE);
 	trace_contention_end(lock, 0);
 }
 EXPORT_SYMBOL(queued_spin_lock_slowpath);
