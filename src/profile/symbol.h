@@ -1,24 +1,57 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_PROFILE_SYMBOL_H
 #define HF_PROFILE_SYMBOL_H
-
+/*
+ * symbol - names of addresses, as the profile and hf-run's reports print them.
+ *
+ * Each thread that prints has names of its own, so there is no lock. All functions may run in a
+ * signal handler, and while threads hold any lock: they call neither malloc() nor the loader, and
+ * only functions that a program hardly replaces (not fstat(), for example).
+ */
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-struct hf_detail_symbol {
-	char name[96];   /* as in the file: C++ names are mangled; a longer one is cut off */
-	uint64_t behind; /* how far the address is behind the symbol's */
+enum { HF_DETAIL_FRAMES = 8 };
+
+/* Addresses inside of calls, the callee's first. */
+struct hf_detail_stack {
+	uint32_t count;
+	const void *frame[HF_DETAIL_FRAMES];
 };
 
-/**
- * hf_detail_symbol - names an address by the symbol table of an ELF file
- * @path: the file
- * @address: as in the file: without the shift by which it is loaded
- * @symbol: the result
- *
- * Context: takes no lock, allocates nothing, reads the file
- * Return:  false if the file cannot be read, is stripped, or has no function or object there
+struct hf_detail_symbols;
+
+/* Reads what is mapped now. Returns NULL = no memory; names are then addresses. */
+struct hf_detail_symbols *hf_detail_symbols_load(void);
+void hf_detail_symbols_unload(struct hf_detail_symbols *symbols);
+
+enum hf_detail_name {
+	HF_DETAIL_NAME_SHORT, /* "worker" */
+	HF_DETAIL_NAME_LONG,  /* "worker+0x2c (/bin/app+0x12b3)", for addr2line */
+};
+
+/*
+ * Writes a name, which is less than that if less is known. @symbols may be NULL. Returns its
+ * length.
  */
-bool hf_detail_symbol(const char *path, uint64_t address, struct hf_detail_symbol *symbol);
+size_t hf_detail_symbol(struct hf_detail_symbols *symbols, char *to, size_t room,
+			const void *address, enum hf_detail_name how);
+
+/* Is the address in an executable or shared object, or in its .bss? */
+bool hf_detail_symbol_is_in_object(const struct hf_detail_symbols *symbols, const void *address);
+
+/*
+ * How many frames there are up to main() or the thread's function: without the C library's below
+ * it.
+ */
+uint32_t hf_detail_stack_end(struct hf_detail_symbols *symbols,
+			     const struct hf_detail_stack *stack);
+
+/*
+ * cpp.c: "node::Worker::Run" of "_ZN4node6Worker3RunEv". Returns the length; 0 = not understood, or
+ * no room.
+ */
+size_t hf_detail_cpp_name(char *to, size_t room, const char *mangled);
 
 #endif

@@ -4,10 +4,10 @@
  *
  *   profile CASE [PLUGIN...]
  *
- * Contention is forced: a thread releases the lock only after the others are seen to wait, so the counts are
- * exact on any machine. Each line of output, "NAME ADDRESS WAITS FUNCTION BASE", is an expected entry of the
- * profile: this many waits for the lock at this address, in this function unless it is 0; BASE is where the
- * object that contains the lock is mapped.
+ * Contention is forced: a thread releases the lock only after the others are seen to wait, so the
+ * counts are exact on any machine. Each line of output, "NAME ADDRESS WAITS FUNCTION BASE", is an
+ * expected entry of the profile: this many waits for the lock at this address, in this function
+ * unless it is 0; BASE is where the object that contains the lock is mapped.
  */
 #define _GNU_SOURCE /* dladdr() */
 #include <assert.h>
@@ -27,7 +27,7 @@
 
 #include "profile.h"
 
-enum { THREADS = 4, ROUNDS = 25, LOCKS = 6000 };
+enum { THREADS = 4, ROUNDS = 25, LOCKS = 6000, PLACES = 70000, IN_HEAP = 20 };
 
 static hf_mutex_t mutex = HF_MUTEX_INIT, many[LOCKS];
 static hf_mutex_shared_t shared = HF_MUTEX_SHARED_INIT;
@@ -150,8 +150,9 @@ static uint64_t computed(pthread_t thread)
 }
 
 /*
- * Waits until that thread spins. The word does not show it, so it must have been seen to compute some more, ten
- * times: once may be the host's time, which took the processor before the thread came to the lock.
+ * Waits until that thread spins. The word does not show it, so it must have been seen to compute
+ * some more, ten times: once may be the host's time, which took the processor before the thread
+ * came to the lock.
  */
 static void await_spinning(pthread_t thread)
 {
@@ -226,8 +227,8 @@ static void *give_up_all(void *nothing)
 	return nothing;
 }
 
-/* More locks than the table has room for, by several threads at once. */
-static void full(void)
+/* More locks than are shown, by several threads at once. */
+static void grown(void)
 {
 	pthread_t threads[THREADS];
 
@@ -236,6 +237,53 @@ static void full(void)
 	start(threads, THREADS, give_up_all);
 	join(threads, THREADS);
 	expect("all", NULL, (unsigned long)THREADS * LOCKS, 0);
+}
+
+/* Waits for more locks than the table has room for, as the slow paths count them. */
+static void *count_all(void *nothing)
+{
+	for (uintptr_t i = 1; i <= PLACES; i++)
+		hf_detail_profile_add(hf_detail_profile_begin(), HF_DETAIL_PROFILE_MUTEX,
+				      (const void *)(i * 64), NULL);
+	return nothing;
+}
+
+static void full(void)
+{
+	pthread_t threads[THREADS];
+
+	start(threads, THREADS, count_all);
+	join(threads, THREADS);
+	expect("all", NULL, (unsigned long)THREADS * PLACES, 0);
+}
+
+__attribute__((__noinline__)) static bool wait_in_heap(hf_cond_t *at)
+{
+	bool signalled = hf_cond_wait_timeout(at, &mutex, 0);
+
+	assert(!signalled);
+	return signalled;
+}
+
+/* Each condition variable is waited for once, and each mutex twice. */
+static void in_heap(void)
+{
+	hf_cond_t *conds = (hf_cond_t *)calloc(IN_HEAP, sizeof(*conds));
+	hf_mutex_t *mutexes = (hf_mutex_t *)calloc(2, sizeof(*mutexes));
+
+	assert(conds && mutexes);
+	hf_mutex_lock(&mutex);
+	for (int i = 0; i < IN_HEAP; i++)
+		(void)wait_in_heap(&conds[i]);
+	hf_mutex_unlock(&mutex);
+	expect("conds", conds, IN_HEAP, 0);
+	for (int i = 0; i < 2; i++) {
+		hf_mutex_lock(&mutexes[i]);
+		(void)give_up(&mutexes[i]);
+		(void)give_up(&mutexes[i]);
+		hf_mutex_unlock(&mutexes[i]);
+		expect("mutex", &mutexes[i], 2, 0);
+	}
 }
 
 /* One lock with waits at more call sites than the profile shows: n waits at the n-th. */
@@ -353,8 +401,12 @@ int main(int argc, char **argv)
 	alarm(600);
 	if (strcmp(what, "counts") == 0)
 		counts();
+	else if (strcmp(what, "many") == 0)
+		grown();
 	else if (strcmp(what, "full") == 0)
 		full();
+	else if (strcmp(what, "heap") == 0)
+		in_heap();
 	else if (strcmp(what, "sites") == 0)
 		sites();
 	else if (strcmp(what, "fork") == 0)

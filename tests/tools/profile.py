@@ -18,9 +18,18 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from checks import Checks, Failed, Skip, arguments  # noqa: E402
 
-ROW = re.compile(r"^holdfast: +(\d+)\.(\d{3}) +(\d+) +(?:(\d+)\.(\d{3}))? +(.*)$")
 HEAD = re.compile(r"^holdfast: profile of process (\d+) \(([^)]*)\)(: no lock was waited for)?$")
-SHOWN, SITES, ENTRIES = 10, 5, 4096
+TITLE = re.compile(r"^holdfast:(| waiting: all ms +mean us +max ms +waits \| (locks|condition variables .*))$")
+ROW = re.compile(r"^holdfast: +\d+\. +(\d+)\.(\d{3}) +\d+\.\d{3} +(\d+)\.(\d{3}) +(\d+) \| (\d+)$")
+KIND = r"^holdfast:      ((?:mutex|spinlock|condition variable)(?: between processes)?) "
+STATIC = re.compile(KIND + r"(\S+?)(?:\+0x[0-9a-f]+)? (\(.*\))$")
+OTHER = re.compile(KIND + r"(0x[0-9a-f]+)(?: and others)?(?:, waited for at (\S+) \(.*\))?$")
+SITE = re.compile(r"^holdfast:        waited (\d+)\.(\d{3}) ms, (\d+) times?,(?: at most (\d+)\.(\d{3}) ms,)? "
+                  r"at (\S+)(?: (\(.*\)))?$")
+MORE_SITES = re.compile(r"^holdfast:        and at (\d+) more call sites$")
+MORE = re.compile(r"^holdfast: and \d+ more .*, waited for \d+\.\d{3} ms, (\d+) times$")
+DROPPED = re.compile(r"^holdfast: and (\d+) more waits, \d+\.\d{3} ms: the table has room for (\d+) places$")
+SHOWN, SITES, PLACES = 10, 5, 65536
 
 
 def check(condition, *what):
@@ -28,7 +37,21 @@ def check(condition, *what):
         raise Failed(" ".join(str(word) for word in what))
 
 
-Lock = collections.namedtuple("Lock", "kind address waits total longest sites place name")
+class Lock:
+    """A row, and the lines below it: name and place of a static one, or the address."""
+
+    def __init__(self, row):
+        self.total, self.longest = int(row[1] + row[2]), int(row[3] + row[4])
+        self.waits, self.objects = int(row[5]), int(row[6])
+        self.kind = self.name = self.place = self.address = self.function = None
+        self.sites, self.more_sites = [], 0
+
+
+Site = collections.namedtuple("Site", "waits total longest function place")
+
+
+def number(match, at):
+    return int((match[at] or "0") + (match[at + 1] or "0"))
 
 
 class Profile:
@@ -36,47 +59,47 @@ class Profile:
 
     def __init__(self, head):
         self.process, self.program, self.nothing = int(head[1]), head[2], bool(head[3])
-        self.locks, self.more, self.dropped, self.order = {}, 0, 0, []
-        self.more_sites = {}
+        self.locks, self.more, self.dropped = [], 0, 0
 
     def add(self, line):
-        if re.match(r"^holdfast: +total ms", line):
+        last = self.locks[-1] if self.locks else None
+        if TITLE.match(line):
             return
-        if more := re.match(r"^holdfast: +and (\d+) more call sites$", line):
-            self.more_sites[self.order[-1].address] = int(more[1])
-            return
-        row = ROW.match(line)
-        check(row, "not a line of a profile:", repr(line))
-        total, waits, what = int(row[1] + row[2]), int(row[3]), row[6]
-        longest = int((row[4] or "0") + (row[5] or "0"))
-        if re.match(r"in \d+ more of them$", what):
-            self.more += waits
-        elif what.startswith("dropped: "):
-            check("%d entries" % ENTRIES in what, what)
-            self.dropped += waits
-        elif site := re.match(r"at 0x([0-9a-f]+)(?: ([^\s(]\S*))?( \(.*\+0x[0-9a-f]+\))?$", what):
-            self.order[-1].sites[int(site[1], 16)] = (waits, total, longest, site[3], site[2])
+        if row := ROW.match(line):
+            self.locks.append(Lock(row))
+        elif static := STATIC.match(line):
+            last.kind, last.name, last.place = static.groups()
+        elif other := OTHER.match(line):
+            last.kind, last.address, last.function = other.groups()
+        elif site := SITE.match(line):
+            last.sites.append(Site(int(site[3]), number(site, 1), number(site, 4) if site[4] else number(site, 1),
+                                   site[6], site[7]))
+        elif more := MORE_SITES.match(line):
+            last.more_sites = int(more[1])
+        elif more := MORE.match(line):
+            self.more += int(more[1])
+        elif dropped := DROPPED.match(line):
+            check(int(dropped[2]) == PLACES, line)
+            self.dropped += int(dropped[1])
         else:
-            lock = re.match(r"(\w.*?) 0x([0-9a-f]+)(?: ([^\s(]\S*))?( \(.*\))?$", what)
-            check(lock, "not a lock:", what)
-            found = Lock(lock[1], int(lock[2], 16), waits, total, longest, {}, lock[4], lock[3])
-            check(found.address not in self.locks, "twice:", line)
-            self.locks[found.address] = found
-            self.order.append(found)
+            raise Failed("not a line of a profile: %r" % line)
+
+    def find(self, address, base):
+        """The row of a static lock, by its offset in its object, or its address if that is not moved."""
+        return next((lock for lock in self.locks if lock.place and offset(lock.place) in (address - base, address)), None)
 
     def verify(self):
         """Checks that every profile must pass."""
-        for lock in self.order:
-            check(lock.waits > 0 and lock.longest <= lock.total, "odd:", lock)
-            check(0 < len(lock.sites) <= SITES, "sites of", lock)
-            times = [site[1] for site in lock.sites.values()]
-            check(times == sorted(times, reverse=True), "sites not in order:", lock)
-            if lock.address not in self.more_sites:
-                check(sum(site[0] for site in lock.sites.values()) == lock.waits, "sites", lock)
-                check(max(site[2] for site in lock.sites.values()) == lock.longest, "longest", lock)
+        for lock in self.locks:
+            check(lock.waits > 0 and lock.longest <= lock.total and lock.kind, "odd:", vars(lock))
+            check(bool(lock.sites) != bool(lock.function) and len(lock.sites) <= SITES, "sites of", vars(lock))
+            times = [site.total for site in lock.sites]
+            check(times == sorted(times, reverse=True), "sites not in order:", vars(lock))
+            if lock.sites and not lock.more_sites:
+                check(sum(site.waits for site in lock.sites) == lock.waits, "sites", vars(lock))
+                check(max(site.longest for site in lock.sites) == lock.longest, "longest", vars(lock))
         for conds in (False, True):
-            totals = [lock.total for lock in self.order
-                      if lock.kind.startswith("condition") == conds]
+            totals = [lock.total for lock in self.locks if lock.kind.startswith("condition") == conds]
             check(totals == sorted(totals, reverse=True), "not the costliest first:", totals)
             check(len(totals) <= SHOWN, "more than", SHOWN)
 
@@ -87,7 +110,7 @@ def parse(text):
     for line in text.splitlines():
         if head := HEAD.match(line):
             profiles.append(Profile(head))
-        elif line.startswith("holdfast: ") and profiles:
+        elif line.startswith("holdfast:") and profiles:
             profiles[-1].add(line)
         else:
             others.append(line)
@@ -112,26 +135,26 @@ KINDS = {"mutex": "mutex", "shared": "mutex between processes", "spinlock": "spi
 
 
 def offset(place):
-    """Return the offset in " (OBJECT+0xOFFSET)"."""
+    """Return the offset in "(OBJECT+0xOFFSET)"."""
     return int(place.rstrip(")").rsplit("+", 1)[1], 16)
 
 
 def compare(profile, expected):
     """Check that the profile has the waits that the program expects."""
     for name, address, waits, function, base in expected:
-        address, waits = int(address, 16), int(waits)
-        lock = profile.locks.get(address)
+        address, waits, base = int(address, 16), int(waits), int(base, 16)
+        lock = profile.find(address, base)
         check(lock, name, hex(address), "is not in the profile of process", profile.process)
         check(lock.kind == KINDS[name], name, "is a", lock.kind)
-        check(lock.place and offset(lock.place) == address - int(base, 16), "the object is mapped at", base, "not as", lock)
         found = lock.waits
         if function != "0x0":
             # Only sites within the function: another site may have waited because of a spurious cmpxchg
             # failure. With sanitizers even a function of a few lines has a thousand bytes.
-            start = int(function, 16)
-            found = sum(site[0] for at, site in lock.sites.items() if start <= at < start + 1100)
+            starts = int(function, 16), int(function, 16) - base
+            found = sum(site.waits for site in lock.sites
+                        if site.place and any(start <= offset(site.place) < start + 1100 for start in starts))
         check(found >= waits if name == "any" else found == waits, name, hex(address), "has", found,
-              "waits, not", waits, lock)
+              "waits, not", waits, vars(lock))
 
 
 class Cases:
@@ -150,37 +173,51 @@ class Cases:
         """Each wait of each kind of lock is counted once, with its call site."""
         profile, expected = self.one("counts")
         compare(profile, expected)
-        for name, address, *_ in expected:
-            lock = profile.locks[int(address, 16)]
-            check(lock.name == ("many" if name == "any" else name), name, "is called", lock)
+        for name, address, _, _, base in expected:
+            lock = profile.find(int(address, 16), int(base, 16))
+            check(lock.name == ("many" if name == "any" else name), name, "is called", vars(lock))
             function = {"any": "wait_cond", "cond": "wait_cond"}.get(name, "contend_" + name)
-            check(any(re.match(function + r"(\.\w+)*\+0x[0-9a-f]+$", site[4] or "") for site in lock.sites.values()),
-                  "no call site in", function, lock)
-        place = re.compile(r" \(.*%s\+0x[0-9a-f]+\)$" % re.escape(os.path.basename(self.program[-1])))
-        for lock in profile.order:
-            check(all(place.match(site[3] or "") and offset(site[3]) == at - int(expected[0][4], 16)
-                      for at, site in lock.sites.items()), "wrong object:", lock)
+            check(any(site.function == function for site in lock.sites), "no call site in", function, vars(lock))
+        object_of = re.compile(r"\(.*%s\+0x[0-9a-f]+\)$" % re.escape(os.path.basename(self.program[-1])))
+        for lock in profile.locks:
+            check(all(object_of.match(place or "") for place in [lock.place, *(site.place for site in lock.sites)]),
+                  "wrong object:", vars(lock))
+
+    def many(self):
+        """The table grows: 6000 locks at one place each are all counted."""
+        profile, expected = self.one("many")
+        check(len(profile.locks) == SHOWN, len(profile.locks), "locks shown")
+        found = sum(lock.waits for lock in profile.locks) + profile.more
+        check(found == int(expected[0][2]) and not profile.dropped, "counted", found, "of", expected[0][2])
 
     def full(self):
         """With more locks than table entries, the other waits are counted as dropped."""
         profile, expected = self.one("full")
-        listed = sum(lock.waits for lock in profile.order)
-        check(len(profile.order) == SHOWN, len(profile.order), "locks shown")
         check(profile.dropped > 0, "nothing dropped")
-        check(all(lock.waits <= 4 for lock in profile.order), "more waits than threads:", profile.order)
-        found = listed + profile.more + profile.dropped
+        check(all(lock.waits <= 4 for lock in profile.locks), "more waits than threads")
+        found = sum(lock.waits for lock in profile.locks) + profile.more + profile.dropped
         check(found == int(expected[0][2]), "counted", found, "of", expected[0][2])
+
+    def heap(self):
+        """Condition variables in the heap are listed by the call that waits, mutexes by their address."""
+        profile, expected = self.one("heap")
+        conds = [lock for lock in profile.locks if lock.kind == "condition variable"]
+        check(len(conds) == 1 and conds[0].objects == conds[0].waits == int(expected[0][2]) and
+              conds[0].function == "wait_in_heap", [vars(lock) for lock in conds])
+        mutexes = {lock.address: lock for lock in profile.locks if lock.kind == "mutex"}
+        for _, address, waits, _, _ in expected[1:]:
+            lock = mutexes.get(address)
+            check(lock and lock.waits == int(waits) and lock.sites[0].function == "give_up", address, sorted(mutexes))
 
     def sites(self):
         """Each call site of a lock has its own count; five are shown."""
         profile, expected = self.one("sites")
-        lock = profile.order[0]
-        check(lock.waits == 28 and len(profile.order) == 1, profile.order)
-        check(len(lock.sites) == SITES and profile.more_sites == {lock.address: 2}, lock)
-        starts = sorted((int(function, 16), int(waits)) for _, _, waits, function, _ in expected)
-        for at, site in lock.sites.items():
-            waits = [waits for start, waits in starts if start <= at][-1]
-            check(site[0] == waits, hex(at), "has", site[0], "waits, not", waits)
+        lock = profile.locks[0]
+        check(lock.waits == 28 and len(profile.locks) == 1, vars(lock))
+        check(len(lock.sites) == SITES and lock.more_sites == 2, vars(lock))
+        for site in lock.sites:
+            check(site.function == "site%d" % site.waits, site)
+        check(len(expected) == 7, expected)
 
     def fork(self):
         """The child of a fork starts with an empty profile."""
@@ -199,7 +236,7 @@ class Cases:
     def nothing(self):
         """Without contention the profile says so."""
         profile, _ = self.one("nothing")
-        check(profile.nothing and not profile.order, profile.order)
+        check(profile.nothing and not profile.locks, profile.locks)
 
     def off(self):
         """Nothing is printed if no profile is requested, or if the process ends without exit()."""
@@ -261,7 +298,7 @@ class Cases:
 
 def main():
     cases, checks = Cases(arguments(__doc__, "program", "host", "plugins")), Checks()
-    for name in ("counts", "full", "sites", "fork", "running", "nothing", "off", "file", "setuid", "copies", "unloaded"):
+    for name in ("counts", "many", "full", "heap", "sites", "fork", "running", "nothing", "off", "file", "setuid", "copies", "unloaded"):
         checks.attempt(name, getattr(cases, name))
     return checks.end()
 

@@ -32,6 +32,7 @@
 
 #include "holdfast/cond.h"
 
+#include "../../src/profile/profile.h"
 #include "site.h"
 
 /* Tests make the windows of a race wide here. */
@@ -133,85 +134,58 @@ void hf_run_wait_ended(bool signalled);
 
 void hf_run_cancel_forked(void);
 
-/* ---- run_place.c: where something was made or waited for, as a stack -------------------------- */
+/* ---- run_place.c: where something was made or waited for, as a stack -------------------- */
 
-enum { HF_RUN_FRAMES = 8, HF_RUN_PLACES = 4096 };
-
-enum hf_run_place_kind {
+enum hf_run_origin {
 	HF_RUN_MADE_BY_INIT,
 	HF_RUN_IS_STATIC,  /* no init was called, and it is in an object */
 	HF_RUN_FIRST_USED, /* no init was called, and it is elsewhere, as of C++ */
 };
 
-struct hf_run_stack {
-	uint32_t count;
-	const void *frame[HF_RUN_FRAMES]; /* addresses inside of calls */
-};
-
+/* Its members are constant, but for `objects`. */
 struct hf_run_place {
-	hf_atomic64_t key;    /* 0 = free; never changes again */
-	hf_atomic32_t filled; /* 1 = the rest may be read */
-	enum hf_run_place_kind kind;
+	struct hf_detail_table_entry entry;
+	enum hf_run_origin origin;
 	bool is_cond;
 	const void *object; /* the first one that was made here */
 	hf_atomic64_t objects;
-	struct hf_run_stack stack;
+	struct hf_detail_stack stack;
 };
 
-/* Number 0 is of all that found no room. */
-extern struct hf_run_place hf_run_places[HF_RUN_PLACES];
+enum { HF_RUN_PLACES = 1 << 22 }; /* above all numbers of places */
+
+/* A place by its number. Number 0 is of all that found no room. */
+const struct hf_run_place *hf_run_place(uint32_t number);
 
 /* Loads the unwinder. Without it, stacks are of one frame. */
 void hf_run_stacks_start(void);
-/* The callers of this library, from the call at @caller on. */
-void hf_run_stack(struct hf_run_stack *stack, const void *caller);
-uint64_t hf_run_stack_hash(const struct hf_run_stack *stack);
+/* The callers of this library, from the call at @caller on. Takes no lock of the program's (S1). */
+void hf_run_stack(struct hf_detail_stack *stack, const void *caller);
 
 /* The number of the place that makes @object now. */
 uint32_t hf_run_place_of_init(const void *object, bool is_cond, const void *caller);
 /* The same of an object that was not initialised by a call. */
 uint32_t hf_run_place_of_use(const void *object, bool is_cond, const void *caller);
 
-/* ---- run_symbol.c: names of addresses ------------------------------------------------------ */
-
-/* Reads which objects are mapped. Async-signal-safe, as are all functions of this file. */
-void hf_run_symbols_load(void);
-void hf_run_symbols_unload(void);
-void hf_run_symbols_forked(void);
-/* "worker", or "worker+0x2c (/bin/app+0x12b3)" for addr2line; less if less is known. */
-enum hf_run_name { HF_RUN_SHORT, HF_RUN_LONG };
-/* Returns the length. */
-size_t hf_run_symbol(char *to, size_t room, const void *address, enum hf_run_name how);
-
-/* How many frames there are up to main() or the thread's function: without glibc's code that calls these. */
-uint32_t hf_run_stack_end(const struct hf_run_stack *stack);
-
-/* ---- run_cpp.c: names of C++ ---------------------------------------------------------------- */
-
-/* "node::Worker::Run" of "_ZN4node6Worker3RunEv". Returns the length; 0 = not understood, or no room. */
-size_t hf_run_cpp_name(char *to, size_t room, const char *mangled);
-
 /* ---- run_profile.c: counting ---------------------------------------------------------------- */
 
-/* Threads, places and time lines: the tables of run_profile.c, which run_print.c reads. */
-enum { HF_RUN_RECORDS = 16384, HF_RUN_SITES = 4096, HF_RUN_EVENTS = 65536 };
+enum { HF_RUN_EVENTS = 65536 };
 
-/* What one thread did with the objects of one place. Only that thread writes it. */
-struct hf_run_record {
-	hf_atomic64_t key; /* 0 = free; never changes again */
-	hf_atomic64_t taken, contended,
-		owners;        /* of a condition variable: waits, timed out, signals */
-	hf_atomic64_t unheard; /* signals that nobody waited for; of a mutex: waits that timed out */
-	hf_atomic64_t wait, wait_longest, held, held_longest; /* ticks */
-} HF_ALIGNED(128);
+/* What one thread did with the mutexes of one place. Only it writes that. Times are in ticks. */
+struct hf_run_mutex_record {
+	hf_atomic64_t taken, contended, timed_out, owner_changes;
+	hf_atomic64_t wait, wait_longest, held, held_longest;
+};
 
-/* Where threads waited for the objects of one place. */
-struct hf_run_site {
-	hf_atomic64_t key;
-	hf_atomic32_t filled;
-	uint32_t place;
-	hf_atomic64_t waits, wait, longest;
-	struct hf_run_stack stack;
+/* The same of condition variables. */
+struct hf_run_cond_record {
+	hf_atomic64_t waits, timed_out, signals, unheard; /* unheard: signals without a waiter */
+	hf_atomic64_t wait, wait_longest;
+};
+
+union hf_run_record { /* as the place says */
+	struct hf_run_mutex_record mutex;
+	struct hf_run_cond_record cond;
 };
 
 /* A wait or a hold that took long: for the time line. */
@@ -223,27 +197,13 @@ struct hf_run_event {
 
 enum { HF_RUN_WAITED = 1, HF_RUN_HELD = 2, HF_RUN_COND_WAITED = 3 };
 
-extern struct hf_run_record hf_run_records[HF_RUN_RECORDS];
-extern struct hf_run_site hf_run_sites[HF_RUN_SITES];
-/* The records that are used, without number 0, which is of all that found no room; 0 = not yet. */
-extern hf_atomic32_t hf_run_used[HF_RUN_RECORDS], hf_run_used_count;
+extern struct hf_detail_table hf_run_sites; /* of struct hf_detail_wait_site; `what` is a place */
 /* 1 = this process has waited for a mutex or at a condition variable. */
 extern hf_atomic32_t hf_run_has_waited;
 extern struct hf_run_event *hf_run_events; /* NULL = no time line was asked for */
-extern hf_atomic32_t hf_run_event_count, hf_run_thread_count;
+extern hf_atomic32_t hf_run_event_count;
 /* When the profile began. */
 extern uint64_t hf_run_start_ticks, hf_run_start_ns;
-
-/* The place of a record. */
-HF_INLINE uint32_t hf_run_record_place(uint64_t key)
-{
-	return (uint32_t)key - 1;
-}
-
-HF_INLINE uint32_t hf_run_records_used(void)
-{
-	return hf_atomic32_load_relaxed(&hf_run_used_count);
-}
 
 void hf_run_profile_start(bool has_events);
 void hf_run_profile_taken(struct hf_run_mutex *m, uint64_t start, const void *caller);
@@ -252,7 +212,9 @@ void hf_run_profile_gave_up(uint32_t place, uint64_t start, const void *caller);
 void hf_run_profile_held(uint32_t place, uint64_t since, uint64_t now);
 void hf_run_profile_cond_waited(uint32_t place, uint64_t start, uint64_t end, bool signalled,
 				const void *caller);
-/* Since when this thread's last wait for a mutex inside of the library lasted; 0 = there was none. */
+/*
+ * Since when this thread's last wait for a mutex inside of the library lasted; 0 = there was none.
+ */
 extern HF_RUN_THREAD uint64_t hf_run_relocks __attribute__((visibility("hidden")));
 void hf_run_profile_signalled(uint32_t place, bool woke);
 /* Before a thread waits: notes its stack now and then. */
@@ -261,6 +223,48 @@ void hf_run_profile_forked(void);
 
 /* Time, in ticks of the fastest clock that runs evenly. */
 uint64_t hf_run_ticks(void);
+
+/* ---- run_thread.c: threads -------------------------------------------------------------- */
+
+enum { HF_RUN_CALLS = 16, HF_RUN_CACHED = 32 };
+
+/* The site that this thread's waits in a call count for. */
+struct hf_run_call {
+	const void *caller;
+	uint32_t place;
+	struct hf_detail_wait_site *site;
+};
+
+/* A stack that this thread had, and where each of its frames' return addresses was: run_place.c. */
+struct hf_run_cached {
+	const void *here;
+	const uintptr_t *slot[HF_DETAIL_FRAMES];
+	struct hf_detail_stack stack;
+};
+
+struct hf_run_thread {
+	struct hf_run_thread *next_unused;
+	struct hf_detail_table records; /* of union hf_run_record: by the place's number + 1 */
+	uint64_t waited;                /* ticks, since its last stack */
+	struct hf_run_call calls[HF_RUN_CALLS];
+	struct hf_run_cached cached[HF_RUN_CACHED];
+};
+
+/* As many as were watched at the same time. */
+extern struct hf_detail_table hf_run_threads;
+
+HF_INLINE struct hf_run_thread *hf_run_thread_at(uint32_t number)
+{
+	return (struct hf_run_thread *)hf_detail_table_at(&hf_run_threads, number,
+							  sizeof(struct hf_run_thread));
+}
+
+void hf_run_threads_start(void);
+void hf_run_threads_forked(void);
+/* This thread; NULL = no memory. */
+struct hf_run_thread *hf_run_thread(void);
+/* A number that no other thread has had; after hf_run_thread(). */
+uint32_t hf_run_thread_serial(void);
 
 /* ---- run_print.c ------------------------------------------------------------------------------ */
 

@@ -1,9 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run_place - groups mutexes and condition variables by the place that made them: a call of init, by
- * its stack, since the one caller is often a wrapper; or their own address, if they are static; or
- * the stack of their first use.
+ * run_place - groups mutexes and condition variables by the place that made them: a call of init,
+ * by its stack, since the one caller is often a wrapper; or their own address, if they are static;
+ * or the stack of their first use.
+ *
+ * Invariants
+ *   S1  A stack takes no lock and calls no malloc(): a thread that takes one may hold any lock of
+ *       the program, of libgcc, or of the program's malloc(). So libgcc's unwinder, while it works
+ *       for this library, finds the tables of a function with find_table(), and not with its own
+ *       function, which locks a mutex if a JIT compiler has registered tables. Code of such tables
+ *       ends a stack.
+ *   S2  A stack that a thread had before is recognised without the unwinder: if the calling
+ *       function's frame is at the same address, and each return address is still where it was.
+ *       The size of a frame depends on its function alone, or its callers' frames would not be
+ *       where they were.
  */
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <string.h>
 #include <unwind.h>
@@ -12,16 +24,25 @@
 
 HF_RUN_THREAD bool hf_run_is_busy;
 
-struct hf_run_place hf_run_places[HF_RUN_PLACES];
+/* ---- the unwinder ----------------------------------------------------------------------- */
 
-/* ---- stacks ------------------------------------------------------------------------------------ */
+/* Of libgcc's unwind-dw2-fde.h */
+struct dwarf_eh_bases {
+	void *text, *data, *function;
+};
+
+typedef const void *find_table_t(void *address, struct dwarf_eh_bases *bases);
 
 /*
- * The unwinder, which is loaded only if something is watched: a process starts sooner without it. It is
- * always that of gcc, whichever the program has.
+ * The unwinder, which is loaded only if something is watched: a process starts sooner without it.
+ * It is always that of gcc, whichever the program has.
  */
 static __typeof__(_Unwind_Backtrace) *unwind;
 static __typeof__(_Unwind_GetIPInfo) *get_ip;
+static __typeof__(_Unwind_GetCFA) *get_cfa;
+static find_table_t *find_table_real;
+
+static HF_RUN_THREAD bool is_unwinding;
 
 static void find(void *library, const char *name, void *to)
 {
@@ -30,61 +51,230 @@ static void find(void *library, const char *name, void *to)
 	memcpy(to, &found, sizeof(found));
 }
 
+#ifdef DLFO_STRUCT_HAS_EH_DBASE /* glibc 2.35: finds an object without a lock */
+
+static int32_t read_i32(const unsigned char *at)
+{
+	int32_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return value;
+}
+
+static uint32_t read_u32(const unsigned char *at)
+{
+	return (uint32_t)read_i32(at);
+}
+
+static const unsigned char *skip_leb(const unsigned char *at)
+{
+	while (*at++ & 0x80)
+		;
+	return at;
+}
+
+/* Are an entry's address and length 4 bytes each? Its CIE says so: 'R' of the augmentation. */
+static bool has_short_range(const unsigned char *entry)
+{
+	const unsigned char *cie = entry + 4 - read_i32(entry + 4), *text = cie + 9, *at;
+
+	if (*text != 'z')
+		return false;
+	at = text + strlen((const char *)text) + 1;
+	at = skip_leb(skip_leb(at));              /* the units of code and of data */
+	at = cie[8] == 1 ? at + 1 : skip_leb(at); /* the register of the return address */
+	at = skip_leb(at);                        /* the length of what follows */
+	for (text++; *text; text++) {
+		if (*text == 'R')
+			return (*at & 0x0f) == 0x0b || (*at & 0x0f) == 0x03;
+		if (*text == 'L')
+			at++;
+		else if (*text == 'P')
+			at += (*at & 0x0f) == 0x0b || (*at & 0x0f) == 0x03 ? 5 : 9;
+		else if (*text != 'S' && *text != 'B')
+			return false;
+	}
+	return false;
+}
+
+/*
+ * The entry of .eh_frame of the function at @address, by the sorted index that linkers write:
+ * pairs of where a function and its entry are, relative to the index. NULL = none, or of another
+ * form. (S1)
+ */
+static const void *find_table(void *address, struct dwarf_eh_bases *bases)
+{
+	enum { HEAD = 12, SIGNED_PC_RELATIVE = 0x1b, UNSIGNED = 3, SIGNED_DATA_RELATIVE = 0x3b };
+	struct dl_find_object object;
+	const unsigned char *index, *entry;
+	uint32_t low = 0, high;
+	int64_t at;
+
+	if (_dl_find_object(address, &object) != 0 || !object.dlfo_eh_frame)
+		return NULL;
+	index = object.dlfo_eh_frame;
+	if (index[0] != 1 || index[1] != SIGNED_PC_RELATIVE || index[2] != UNSIGNED ||
+	    index[3] != SIGNED_DATA_RELATIVE)
+		return NULL;
+	at = (const unsigned char *)address - index;
+	high = read_u32(index + 8);
+	while (high - low > 1) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (read_i32(index + HEAD + 8 * (size_t)middle) <= at)
+			low = middle;
+		else
+			high = middle;
+	}
+	if (!high || read_i32(index + HEAD + 8 * (size_t)low) > at)
+		return NULL;
+	at -= read_i32(index + HEAD + 8 * (size_t)low);
+	entry = index + read_i32(index + HEAD + 8 * (size_t)low + 4);
+	if (!has_short_range(entry) || at >= read_u32(entry + 12))
+		return NULL;
+	*bases = (struct dwarf_eh_bases){ NULL, NULL, (char *)address - at };
+	return entry;
+}
+
+#else
+static const void *find_table(void *address, struct dwarf_eh_bases *bases)
+{
+	return find_table_real ? find_table_real(address, bases) : NULL;
+}
+#endif
+
+/* libgcc calls this, since this library comes first: for exceptions of the program, too. */
+HF_RUN_EXPORT find_table_t _Unwind_Find_FDE;
+
+const void *_Unwind_Find_FDE(void *address, struct dwarf_eh_bases *bases)
+{
+	void *library;
+
+	if (is_unwinding)
+		return find_table(address, bases);
+	if (HF_UNLIKELY(!find_table_real)) {
+		library = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+		if (library)
+			find(library, "_Unwind_Find_FDE", &find_table_real);
+	}
+	return find_table_real ? find_table_real(address, bases) : find_table(address, bases);
+}
+
 void hf_run_stacks_start(void)
 {
 	void *library = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL);
-	struct hf_run_stack stack;
+	struct hf_detail_stack stack;
 
 	if (!library)
 		return; /* stacks are of one frame, the caller */
+	find(library, "_Unwind_Find_FDE", &find_table_real);
 	find(library, "_Unwind_GetIPInfo", &get_ip);
-	if (get_ip)
+	find(library, "_Unwind_GetCFA", &get_cfa);
+	if (get_ip && get_cfa)
 		find(library, "_Unwind_Backtrace", &unwind);
 	hf_run_stack(&stack, NULL); /* it initialises itself now, not in a lock */
 }
 
+/* ---- stacks ----------------------------------------------------------------------------- */
+
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char etext[] __attribute__((visibility("hidden")));
 
+/* A stack that is being taken. */
+struct walk {
+	struct hf_detail_stack *stack;
+	uintptr_t cfa; /* of the last callee: where its frame ends */
+	const uintptr_t *slot[HF_DETAIL_FRAMES];
+	bool has_slots; /* all of them were found */
+};
+
+/* Where the return address is, in the callee's frame from @from to @to. NULL = not found. */
+static const uintptr_t *find_slot(uintptr_t from, uintptr_t to, uintptr_t address)
+{
+#if defined(__x86_64__)
+	const uintptr_t *slot = (const uintptr_t *)to - 1;
+
+	return from < to && *slot == address ? slot : NULL;
+#else
+	/* The frame's record is at its start. */
+	for (; from && from < to; from += sizeof(uintptr_t)) {
+		if (*(const uintptr_t *)from == address)
+			return (const uintptr_t *)from;
+	}
+	return NULL;
+#endif
+}
+
 static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *data)
 {
-	struct hf_run_stack *stack = data;
+	struct walk *walk = data;
+	struct hf_detail_stack *stack = walk->stack;
+	uintptr_t from = walk->cfa, address;
 	int is_exact = 0;
-	uintptr_t address = get_ip(context, &is_exact);
 
+	address = get_ip(context, &is_exact);
+	walk->cfa = get_cfa(context);
 	if (!address)
 		return _URC_END_OF_STACK;
-	address -= !is_exact;
-	if (address >= (uintptr_t)__ehdr_start && address < (uintptr_t)etext)
+	if (address - 1 >= (uintptr_t)__ehdr_start && address - 1 < (uintptr_t)etext)
 		return _URC_NO_REASON;
-	stack->frame[stack->count++] = (const void *)address;
-	return stack->count < HF_RUN_FRAMES ? _URC_NO_REASON : _URC_END_OF_STACK;
+	walk->slot[stack->count] = is_exact ? NULL : find_slot(from, walk->cfa, address);
+	walk->has_slots &= walk->slot[stack->count] != NULL;
+	stack->frame[stack->count++] = (const void *)(address - !is_exact);
+	return stack->count < HF_DETAIL_FRAMES ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
-void hf_run_stack(struct hf_run_stack *stack, const void *caller)
+/* S2 */
+static bool is_unchanged(const struct hf_run_cached *cached, const void *here, const void *caller)
 {
+	const struct hf_detail_stack *stack = &cached->stack;
+
+	if (cached->here != here || stack->frame[0] != caller)
+		return false;
+	for (uint32_t i = 0; i < stack->count; i++) {
+		if (*cached->slot[i] != (uintptr_t)stack->frame[i] + 1)
+			return false;
+	}
+	return true;
+}
+
+__attribute__((noinline)) void hf_run_stack(struct hf_detail_stack *stack, const void *caller)
+{
+	const void *here = __builtin_frame_address(0);
+	struct hf_run_thread *me = unwind && caller ? hf_run_thread() : NULL;
+	struct hf_run_cached *cached =
+		me ? &me->cached[((uintptr_t)caller * 31 + (uintptr_t)here / 16) % HF_RUN_CACHED]
+		   : NULL;
+	struct walk walk = { .stack = stack, .has_slots = true };
+
+	if (cached && is_unchanged(cached, here, caller)) {
+		*stack = cached->stack;
+		return;
+	}
 	stack->count = 0;
 	if (unwind && !hf_run_is_busy) {
-		hf_run_is_busy = true;
-		(void)unwind(add_frame, stack);
-		hf_run_is_busy = false;
+		hf_run_is_busy = is_unwinding = true;
+		(void)unwind(add_frame, &walk);
+		hf_run_is_busy = is_unwinding = false;
 	}
-	if (!stack->count) /* code without unwind information */
+	if (!stack->count) { /* code without unwind information */
 		stack->frame[stack->count++] = caller;
-}
-
-uint64_t hf_run_stack_hash(const struct hf_run_stack *stack)
-{
-	uint64_t hash = stack->count;
-
-	for (uint32_t i = 0; i < stack->count; i++) {
-		hash = (hash ^ (uintptr_t)stack->frame[i]) * 0x9e3779b97f4a7c15u;
-		hash ^= hash >> 29;
+		return;
 	}
-	return hash;
+	if (!cached || !walk.has_slots)
+		return;
+	cached->here = NULL; /* a signal handler may come between */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	memcpy(cached->slot, walk.slot, sizeof(cached->slot));
+	cached->stack = *stack;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	cached->here = here;
 }
 
-/* ---- places ------------------------------------------------------------------------------------ */
+/* ---- places ----------------------------------------------------------------------------- */
+
+static struct hf_detail_table places;
+static struct hf_run_place no_room;
 
 /* Takes no lock of the loader, if this glibc (2.35) has a function for that. */
 static bool is_in_object(const void *address)
@@ -100,49 +290,56 @@ static bool is_in_object(const void *address)
 #endif
 }
 
-static uint32_t find_place(uint64_t key, enum hf_run_place_kind kind, const void *object,
-			   bool is_cond, const struct hf_run_stack *stack)
+static struct hf_run_place *place_at(uint32_t number)
 {
-	enum { LOOKED_AT = 64 };
+	return number ? hf_detail_table_at(&places, number, sizeof(no_room)) : &no_room;
+}
 
-	key = (key + is_cond) * 0xbf58476d1ce4e5b9u | 1;
-	for (uint32_t i = 0; i < LOOKED_AT; i++) {
-		uint32_t at = 1 + (uint32_t)((key >> 32) + i) % (HF_RUN_PLACES - 1);
-		struct hf_run_place *place = &hf_run_places[at];
-		uint64_t found = hf_atomic64_load_relaxed(&place->key);
+const struct hf_run_place *hf_run_place(uint32_t number)
+{
+	return place_at(number);
+}
 
-		if (!found && hf_atomic64_try_cmpxchg_relaxed(&place->key, &found, key)) {
-			place->kind = kind;
-			place->is_cond = is_cond;
-			place->object = object;
-			place->stack = *stack;
-			hf_atomic32_store_release(&place->filled, 1);
-			found = key;
-		}
-		if (found == key) {
-			(void)hf_atomic64_fetch_add_relaxed(&place->objects, 1);
-			return at;
+static uint32_t find_place(uint64_t id, enum hf_run_origin origin, const void *object, bool is_cond,
+			   const struct hf_detail_stack *stack)
+{
+	uint64_t key = hf_detail_table_key(id ^ (uint64_t)(2 * origin + is_cond) << 60);
+	uint32_t number = hf_detail_table_find(&places, key, sizeof(no_room));
+	struct hf_run_place *place;
+
+	if (!number) {
+		number = hf_detail_table_add(&places, sizeof(no_room));
+		place = place_at(number);
+		if (number) {
+			*place = (struct hf_run_place){
+				.entry.key = key,
+				.origin = origin,
+				.is_cond = is_cond,
+				.object = object,
+				.stack = *stack,
+			};
+			number = hf_detail_table_publish(&places, number, sizeof(no_room));
 		}
 	}
-	(void)hf_atomic64_fetch_add_relaxed(&hf_run_places[0].objects, 1);
-	return 0;
+	(void)hf_atomic64_fetch_add_relaxed(&place_at(number)->objects, 1);
+	return number;
 }
 
 uint32_t hf_run_place_of_init(const void *object, bool is_cond, const void *caller)
 {
-	struct hf_run_stack stack;
+	struct hf_detail_stack stack;
 
 	hf_run_stack(&stack, caller);
-	return find_place(hf_run_stack_hash(&stack), HF_RUN_MADE_BY_INIT, object, is_cond, &stack);
+	return find_place(hf_detail_stack_hash(&stack), HF_RUN_MADE_BY_INIT, object, is_cond,
+			  &stack);
 }
 
 uint32_t hf_run_place_of_use(const void *object, bool is_cond, const void *caller)
 {
-	struct hf_run_stack stack;
+	struct hf_detail_stack stack;
 
 	hf_run_stack(&stack, caller);
 	if (is_in_object(object))
 		return find_place((uintptr_t)object, HF_RUN_IS_STATIC, object, is_cond, &stack);
-	return find_place(hf_run_stack_hash(&stack) + 2, HF_RUN_FIRST_USED, object, is_cond,
-			  &stack);
+	return find_place(hf_detail_stack_hash(&stack), HF_RUN_FIRST_USED, object, is_cond, &stack);
 }

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run_profile - counts, for each place that makes mutexes or condition variables: how often they were
- * taken and waited for, how long they were waited for and held.
+ * run_profile - counts, for each place that makes mutexes or condition variables: how often they
+ * were taken and waited for, how long they were waited for and held.
  *
  * State
- *   A record for each thread and place. Its thread alone writes it, after the mutex was released, so
- *   that counting neither makes the sections longer nor moves lines between processors. Threads that
- *   have ended leave their number, and with it their records, to others.
+ *   A record for each thread and place (run_thread.c). Its thread alone writes it, after the mutex
+ *   was released, so counting neither makes the sections longer nor moves lines between
+ *   processors. Waits are counted by stack, too, in the library's table of sites
+ *   (src/profile/profile.h).
  *
  * Invariants
- *   P1  Nothing here takes a lock, except to get a number at a thread's first lock, or allocates.
- *   P2  Taking a stack costs microseconds. A thread takes one before it waits for the first time in a
- *       call, and again when it has waited STACK_EACH times as long as that costs; waits in between
- *       count for the last stack of their call.
+ *   P1  Nothing here takes a lock, except at a thread's first lock, or calls malloc().
+ *   P2  Taking a stack may cost microseconds. A thread takes one before it waits for the first
+ *       time in a call, and again when it has waited for 100 us since; waits in between count for
+ *       the last stack of their call.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -25,19 +26,16 @@
 
 #include "run.h"
 
-enum { THREADS = 1024, CACHED = 64, LOOKED_AT = 64 };
-
 /* Shorter waits and holds are not on the time line. */
-enum { EVENT_NS = 10000, STACK_EACH_NS = 100000 };
+enum { EVENT_NS = 10000 };
 
-struct hf_run_record hf_run_records[HF_RUN_RECORDS];
-hf_atomic32_t hf_run_used[HF_RUN_RECORDS], hf_run_used_count, hf_run_has_waited;
-struct hf_run_site hf_run_sites[HF_RUN_SITES];
+struct hf_detail_table hf_run_sites;
+hf_atomic32_t hf_run_has_waited;
 struct hf_run_event *hf_run_events;
-hf_atomic32_t hf_run_event_count, hf_run_thread_count;
+hf_atomic32_t hf_run_event_count;
 uint64_t hf_run_start_ticks, hf_run_start_ns;
 
-/* ---- time -------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------- */
 
 /* Is the processor's counter even, and the same on all processors? The kernel knows. */
 static bool has_counter;
@@ -80,7 +78,7 @@ static void find_counter(void)
 
 static uint64_t ticks_each_100_us = 100000;
 
-/* ---- the library's own waits: see site.h --------------------------------------------------------- */
+/* ---- the library's own waits: see site.h ------------------------------------------------ */
 
 HF_RUN_THREAD uint64_t hf_run_relocks;
 
@@ -95,88 +93,18 @@ void hf_run_profile_end(uint64_t start, enum hf_detail_profile_kind kind)
 		hf_run_relocks = start;
 }
 
-/* ---- threads -------------------------------------------------------------------------------------- */
+/* ---- records ---------------------------------------------------------------------------- */
 
-/* 0 = has none yet. THREADS and more share records: their counts may lose some. */
-static HF_RUN_THREAD uint32_t my_number;
-/* Not used again after the thread's end. */
-static HF_RUN_THREAD uint32_t my_serial;
-static hf_atomic32_t serials;
-static hf_mutex_t numbers_lock;
-static uint32_t free_numbers[THREADS], free_count;
-static pthread_key_t at_end;
-static bool has_at_end;
+/* Without memory: counts nothing. Threads may write it at the same time. */
+static union hf_run_record no_record;
 
-struct cached {
-	uint32_t place;
-	struct hf_run_record *record;
-};
-static HF_RUN_THREAD struct cached cache[CACHED];
-
-static void end_of_thread(void *number)
+static union hf_run_record *record_of(uint32_t place)
 {
-	hf_mutex_lock(&numbers_lock);
-	if (free_count < THREADS)
-		free_numbers[free_count++] = (uint32_t)(uintptr_t)number;
-	hf_mutex_unlock(&numbers_lock);
-	my_number = 0;
-	memset(cache, 0, sizeof(cache));
-}
+	struct hf_run_thread *me = hf_run_thread();
+	union hf_run_record *record =
+		me ? hf_detail_table_reach(&me->records, place + 1, sizeof(*record)) : NULL;
 
-static HF_RUN_COLD uint32_t find_number(void)
-{
-	my_serial = hf_atomic32_fetch_add_relaxed(&serials, 1) + 1;
-	hf_mutex_lock(&numbers_lock);
-	if (free_count)
-		my_number = free_numbers[--free_count];
-	else if (hf_atomic32_load_relaxed(&hf_run_thread_count) < THREADS)
-		my_number = hf_atomic32_fetch_add_relaxed(&hf_run_thread_count, 1) + 1;
-	else
-		my_number = THREADS;
-	hf_mutex_unlock(&numbers_lock);
-	if (has_at_end && my_number < THREADS)
-		(void)pthread_setspecific(at_end, (void *)(uintptr_t)my_number);
-	return my_number;
-}
-
-static uint32_t thread_number(void)
-{
-	return HF_LIKELY(my_number) ? my_number : find_number();
-}
-
-/* ---- records ---------------------------------------------------------------------------------- */
-
-static HF_RUN_COLD struct hf_run_record *find_record(uint32_t place)
-{
-	uint64_t key = (uint64_t)thread_number() << 32 | (place + 1);
-	uint32_t start = (uint32_t)((key ^ key >> 27) * 0x9e3779b97f4a7c15u >> 32);
-
-	for (uint32_t i = 0; i < LOOKED_AT; i++) {
-		struct hf_run_record *record =
-			&hf_run_records[1 + (start + i) % (HF_RUN_RECORDS - 1)];
-		uint64_t found = hf_atomic64_load_relaxed(&record->key);
-
-		if (!found && hf_atomic64_try_cmpxchg_relaxed(&record->key, &found, key)) {
-			uint32_t n = hf_atomic32_fetch_add_relaxed(&hf_run_used_count, 1);
-
-			hf_atomic32_store_relaxed(&hf_run_used[n],
-						  (uint32_t)(record - hf_run_records));
-			found = key;
-		}
-		if (found == key)
-			return record;
-	}
-	hf_atomic64_store_relaxed(&hf_run_records[0].key, 1); /* of place 0: no room */
-	return &hf_run_records[0];
-}
-
-static struct hf_run_record *record_of(uint32_t place)
-{
-	struct cached *at = &cache[place % CACHED];
-
-	if (HF_UNLIKELY(!at->record || at->place != place))
-		*at = (struct cached){ place, find_record(place) };
-	return at->record;
+	return HF_LIKELY(record != NULL) ? record : &no_record;
 }
 
 static void add(hf_atomic64_t *to, uint64_t n)
@@ -190,7 +118,7 @@ static void raise_to(hf_atomic64_t *longest, uint64_t ticks)
 		hf_atomic64_store_relaxed(longest, ticks);
 }
 
-/* ---- the time line ------------------------------------------------------------------------------ */
+/* ---- the time line ---------------------------------------------------------------------- */
 
 static void add_event(uint32_t what, uint32_t place, uint64_t start, uint64_t end)
 {
@@ -212,79 +140,43 @@ static void add_event(uint32_t what, uint32_t place, uint64_t start, uint64_t en
 	hf_atomic32_store_release(&event->what, what);
 }
 
-/* ---- where threads wait -------------------------------------------------------------------------- */
+/* ---- where threads wait ----------------------------------------------------------------- */
 
-/* This thread's wait: the call, the site it counts for, and how long it waited since its last stack. */
-enum { CALLS = 16 };
-
-struct call {
-	const void *caller;
-	uint32_t place;
-	struct hf_run_site *site;
-};
-
-static HF_RUN_THREAD struct call calls[CALLS];
-static HF_RUN_THREAD uint64_t waited;
-
-static struct hf_run_site *find_site(uint32_t place, const struct hf_run_stack *stack)
+static struct hf_run_call *call_of(struct hf_run_thread *me, uint32_t place, const void *caller)
 {
-	uint64_t key = ((hf_run_stack_hash(stack) ^ place) * 0xbf58476d1ce4e5b9u) | 1;
-
-	for (uint32_t i = 0; i < LOOKED_AT; i++) {
-		struct hf_run_site *site =
-			&hf_run_sites[1 + (uint32_t)((key >> 32) + i) % (HF_RUN_SITES - 1)];
-		uint64_t found = hf_atomic64_load_relaxed(&site->key);
-
-		if (!found && hf_atomic64_try_cmpxchg_relaxed(&site->key, &found, key)) {
-			site->place = place;
-			site->stack = *stack;
-			hf_atomic32_store_release(&site->filled, 1);
-			return site;
-		}
-		if (found == key)
-			return site;
-	}
-	return NULL;
-}
-
-static struct call *call_of(uint32_t place, const void *caller)
-{
-	return &calls[((uintptr_t)caller * 31 + place) % CALLS];
+	return &me->calls[((uintptr_t)caller * 31 + place) % HF_RUN_CALLS];
 }
 
 void hf_run_profile_waits(uint32_t place, const void *caller)
 {
-	struct call *call = call_of(place, caller);
-	struct hf_run_stack stack;
+	struct hf_run_thread *me = hf_run_thread();
+	struct hf_run_call *call = me ? call_of(me, place, caller) : NULL;
+	struct hf_detail_stack stack;
 
-	(void)thread_number(); /* a thread counts from when it waits */
-	if (call->caller == caller && call->place == place && waited < ticks_each_100_us)
+	if (!call ||
+	    (call->caller == caller && call->place == place && me->waited < ticks_each_100_us))
 		return;
 	hf_run_stack(&stack, caller);
-	*call = (struct call){ caller, place, find_site(place, &stack) };
-	waited = 0;
+	*call = (struct hf_run_call){ caller, place,
+				      hf_detail_wait_site(&hf_run_sites, 0, place, &stack) };
+	me->waited = 0; /* P2 */
 }
 
 static void count_site(uint32_t place, const void *caller, uint64_t ticks)
 {
-	struct call *call = call_of(place, caller);
-	struct hf_run_site *site = call->caller == caller && call->place == place ? call->site
-										  : NULL;
-	uint64_t longest;
+	struct hf_run_thread *me = hf_run_thread();
+	const struct hf_run_call *call = me ? call_of(me, place, caller) : NULL;
 
-	waited += ticks;
 	if (!hf_atomic32_load_relaxed(&hf_run_has_waited))
 		hf_atomic32_store_relaxed(&hf_run_has_waited, 1);
-	if (!site)
+	if (!me)
 		return;
-	(void)hf_atomic64_fetch_add_relaxed(&site->waits, 1);
-	(void)hf_atomic64_fetch_add_relaxed(&site->wait, ticks);
-	longest = hf_atomic64_load_relaxed(&site->longest);
-	while (longest < ticks && !hf_atomic64_try_cmpxchg_relaxed(&site->longest, &longest, ticks))
-		;
+	me->waited += ticks;
+	if (call->site && call->caller == caller && call->place == place)
+		hf_detail_wait_add(call->site, ticks);
 }
 
-/* ---- counting --------------------------------------------------------------------------------- */
+/* ---- counting --------------------------------------------------------------------------- */
 
 /* The counter of another processor may be some ticks behind. */
 static uint64_t since_start(uint64_t now, uint64_t start)
@@ -292,44 +184,51 @@ static uint64_t since_start(uint64_t now, uint64_t start)
 	return now > start ? now - start : 0;
 }
 
-static HF_RUN_COLD void add_wait(struct hf_run_record *record, uint32_t place, uint64_t start,
-				 uint64_t now, const void *caller)
+static void add_wait(hf_atomic64_t *total, hf_atomic64_t *longest, uint64_t ticks, uint32_t place,
+		     const void *caller)
+{
+	add(total, ticks);
+	raise_to(longest, ticks);
+	count_site(place, caller, ticks);
+}
+
+static HF_RUN_COLD void mutex_waited(struct hf_run_mutex_record *record, uint32_t place,
+				     uint64_t start, uint64_t now, const void *caller)
 {
 	uint64_t ticks = since_start(now, start);
 
 	add(&record->contended, 1);
-	add(&record->wait, ticks);
-	raise_to(&record->wait_longest, ticks);
-	count_site(place, caller, ticks);
+	add_wait(&record->wait, &record->wait_longest, ticks, place, caller);
 	add_event(HF_RUN_WAITED, place, start, start + ticks);
 }
 
 void hf_run_profile_taken(struct hf_run_mutex *m, uint64_t start, const void *caller)
 {
-	struct hf_run_record *record = record_of(m->place); /* and my_serial is set */
+	struct hf_run_mutex_record *record = &record_of(m->place)->mutex;
+	uint32_t serial = hf_run_thread_serial(); /* set by record_of() */
 	uint64_t now = hf_run_ticks();
 
 	add(&record->taken, 1);
-	if (m->last != my_serial) {
-		m->last = my_serial;
-		add(&record->owners, 1);
+	if (m->last != serial) {
+		m->last = serial;
+		add(&record->owner_changes, 1);
 	}
 	if (HF_UNLIKELY(start))
-		add_wait(record, m->place, start, now, caller);
+		mutex_waited(record, m->place, start, now, caller);
 	m->since = now;
 }
 
 void hf_run_profile_gave_up(uint32_t place, uint64_t start, const void *caller)
 {
-	struct hf_run_record *record = record_of(place);
+	struct hf_run_mutex_record *record = &record_of(place)->mutex;
 
-	add(&record->unheard, 1);
-	add_wait(record, place, start, hf_run_ticks(), caller);
+	add(&record->timed_out, 1);
+	mutex_waited(record, place, start, hf_run_ticks(), caller);
 }
 
 void hf_run_profile_held(uint32_t place, uint64_t since, uint64_t now)
 {
-	struct hf_run_record *record = record_of(place);
+	struct hf_run_mutex_record *record = &record_of(place)->mutex;
 	uint64_t ticks = since_start(now, since);
 
 	add(&record->held, ticks);
@@ -341,26 +240,24 @@ void hf_run_profile_held(uint32_t place, uint64_t since, uint64_t now)
 void hf_run_profile_cond_waited(uint32_t place, uint64_t start, uint64_t end, bool signalled,
 				const void *caller)
 {
-	struct hf_run_record *record = record_of(place);
+	struct hf_run_cond_record *record = &record_of(place)->cond;
 	uint64_t ticks = since_start(end, start);
 
-	add(&record->taken, 1);
-	add(&record->contended, !signalled);
-	add(&record->wait, ticks);
-	raise_to(&record->wait_longest, ticks);
-	count_site(place, caller, ticks);
+	add(&record->waits, 1);
+	add(&record->timed_out, !signalled);
+	add_wait(&record->wait, &record->wait_longest, ticks, place, caller);
 	add_event(HF_RUN_COND_WAITED, place, start, start + ticks);
 }
 
 void hf_run_profile_signalled(uint32_t place, bool woke)
 {
-	struct hf_run_record *record = record_of(place);
+	struct hf_run_cond_record *record = &record_of(place)->cond;
 
-	add(&record->owners, 1);
+	add(&record->signals, 1);
 	add(&record->unheard, !woke);
 }
 
-/* ---- start ---------------------------------------------------------------------------------------- */
+/* ---- start ------------------------------------------------------------------------------ */
 
 static void begin(void)
 {
@@ -382,7 +279,6 @@ void hf_run_profile_start(bool has_events)
 {
 	find_counter();
 	calibrate();
-	has_at_end = pthread_key_create(&at_end, end_of_thread) == 0;
 	if (has_events) {
 		hf_run_events = mmap(NULL, HF_RUN_EVENTS * sizeof(*hf_run_events),
 				     PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -392,34 +288,16 @@ void hf_run_profile_start(bool has_events)
 	begin();
 }
 
-static void clear(hf_atomic64_t *first, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		hf_atomic64_store_relaxed(&first[i], 0);
-}
-
-static void clear_record(struct hf_run_record *record)
-{
-	if (hf_atomic64_load_relaxed(&record->key))
-		clear(&record->taken, (size_t)(&record->held_longest - &record->taken) + 1);
-}
-
 /*
- * The child's profile begins with nothing. Its one thread keeps its number and its records. What was not
- * used is not touched: a shell forks for each command.
+ * The child's profile begins with nothing. What was not used is not touched: a shell forks often.
  */
 void hf_run_profile_forked(void)
 {
-	hf_mutex_init(&numbers_lock);
-	for (uint32_t i = 0; i < hf_run_records_used(); i++)
-		clear_record(&hf_run_records[hf_atomic32_load_relaxed(&hf_run_used[i])]);
-	clear_record(&hf_run_records[0]);
-	for (uint32_t i = 0; hf_atomic32_load_relaxed(&hf_run_has_waited) && i < HF_RUN_SITES; i++)
-		clear(&hf_run_sites[i].waits, 3);
+	uint32_t events = hf_atomic32_load_relaxed(&hf_run_event_count);
+
+	hf_detail_table_unmap(&hf_run_sites, sizeof(struct hf_detail_wait_site));
 	hf_atomic32_store_relaxed(&hf_run_has_waited, 0);
-	for (uint32_t i = 0; hf_run_events && i < HF_RUN_EVENTS &&
-			     i < hf_atomic32_load_relaxed(&hf_run_event_count);
-	     i++)
+	for (uint32_t i = 0; hf_run_events && i < events && i < HF_RUN_EVENTS; i++)
 		hf_atomic32_store_relaxed(&hf_run_events[i].what, 0);
 	hf_atomic32_store_relaxed(&hf_run_event_count, 0);
 	begin();

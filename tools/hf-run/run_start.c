@@ -88,7 +88,8 @@ void hf_run_request(void)
 static void forked(void)
 {
 	process = getpid();
-	hf_run_symbols_forked();
+	if (hf_run_watch)
+		hf_run_threads_forked();
 	if (hf_run_watch & HF_RUN_PROFILE) {
 		hf_run_print_to(secure_getenv("HF_RUN_PROFILE"), false);
 		hf_run_profile_forked();
@@ -114,8 +115,10 @@ __attribute__((constructor)) static void start(void)
 
 	hf_run_check_layout();
 	process = getpid();
-	if (profile || (validate && *validate))
+	if (profile || (validate && *validate)) {
+		hf_run_threads_start();
 		hf_run_stacks_start();
+	}
 	(void)pthread_atfork(NULL, NULL, forked);
 	if (validate && *validate) {
 		fails = strcmp(validate, "fail") == 0;

@@ -22,7 +22,7 @@ uint32_t hf_run_class(const void *lock)
 {
 	uint32_t place = ((const struct hf_run_mutex *)lock)->place;
 
-	return place && hf_run_places[place].kind == HF_RUN_MADE_BY_INIT ? place : 0;
+	return place && hf_run_place(place)->origin == HF_RUN_MADE_BY_INIT ? place : 0;
 }
 
 uint64_t hf_run_identity(const void *lock)
@@ -45,7 +45,7 @@ uint64_t hf_run_identity(const void *lock)
 enum { STACKS = 8192 };
 
 /* At least one for each entry of the table of pairs; the last one stands for all without room. */
-static struct hf_run_stack stacks[STACKS];
+static struct hf_detail_stack stacks[STACKS];
 static hf_atomic32_t stack_count;
 
 const void *hf_run_keep_stack(const void *site)
@@ -98,61 +98,66 @@ static __attribute__((format(printf, 1, 2))) void line(const char *format, ...)
 	(void)!write(STDERR_FILENO, text, (size_t)len);
 }
 
-static const char *name_of(char *to, size_t room, const void *address)
+/* A report's names. */
+struct namer {
+	struct hf_detail_symbols *symbols;
+	char name[HF_DETAIL_NAME_ROOM];
+};
+
+static const char *name_of(struct namer *namer, const void *address)
 {
-	(void)hf_run_symbol(to, room, address, HF_RUN_LONG);
-	return to;
+	(void)hf_detail_symbol(namer->symbols, namer->name, sizeof(namer->name), address,
+			       HF_DETAIL_NAME_LONG);
+	return namer->name;
 }
 
 /* From one frame on, to main() or the thread's function. */
-static void describe_stack(const struct hf_run_stack *stack, uint32_t from)
+static void describe_stack(struct namer *namer, const struct hf_detail_stack *stack, uint32_t from)
 {
-	uint32_t end = hf_run_stack_end(stack);
-	char name[384];
+	uint32_t end = hf_detail_stack_end(namer->symbols, stack);
 
 	for (uint32_t i = from; i < end; i++)
-		line("    %s %s", i ? "by" : "at", name_of(name, sizeof(name), stack->frame[i]));
+		line("    %s %s", i ? "by" : "at", name_of(namer, stack->frame[i]));
 }
 
-static void describe(const char *what, const void *lock)
+static void describe(struct namer *namer, const char *what, const void *lock)
 {
 	uint32_t number = ((const struct hf_run_mutex *)lock)->place;
-	const struct hf_run_place *place = &hf_run_places[number];
-	char name[384];
+	const struct hf_run_place *place = hf_run_place(number);
 
-	if (!number || place->kind == HF_RUN_IS_STATIC)
-		line("  %s %s", what, name_of(name, sizeof(name), lock));
+	if (!number || place->origin == HF_RUN_IS_STATIC)
+		line("  %s %s", what, name_of(namer, lock));
 	else
 		line("  %s %p, %s %s", what, lock,
-		     place->kind == HF_RUN_MADE_BY_INIT ? "made at" : "first used at",
-		     name_of(name, sizeof(name), place->stack.frame[0]));
-	if (number && place->kind == HF_RUN_MADE_BY_INIT)
-		describe_stack(&place->stack, 1);
+		     place->origin == HF_RUN_MADE_BY_INIT ? "made at" : "first used at",
+		     name_of(namer, place->stack.frame[0]));
+	if (number && place->origin == HF_RUN_MADE_BY_INIT)
+		describe_stack(namer, &place->stack, 1);
 }
 
-static void print(const struct hf_report_details *details)
+static void print(struct namer *namer, const struct hf_report_details *details)
 {
-	struct hf_run_stack stack;
-	char name[384];
+	struct hf_detail_stack stack;
 
 	hf_run_stack(&stack, details->site);
 	line("%s", hf_report_text(details->kind));
-	describe(details->other ? "locking" : "mutex", details->object);
+	describe(namer, details->other ? "locking" : "mutex", details->object);
 	if (details->kind == HF_REPORT_LOCK_HELD_AT_EXIT) {
-		line("    taken at %s", name_of(name, sizeof(name), details->site));
+		line("    taken at %s", name_of(namer, details->site));
 		return;
 	}
-	describe_stack(&stack, 0);
+	describe_stack(namer, &stack, 0);
 	if (details->other) {
-		describe("while holding", details->other);
+		describe(namer, "while holding", details->other);
 		line("  the other order was taken");
-		describe_stack(details->other_site, 0);
+		describe_stack(namer, details->other_site, 0);
 	}
 }
 
 static void handle(const struct hf_report_details *details, void *data)
 {
 	bool was_busy = hf_run_is_busy;
+	struct namer namer;
 
 	(void)data;
 	hf_report_reset(); /* the next one of this kind is a report, too */
@@ -160,9 +165,9 @@ static void handle(const struct hf_report_details *details, void *data)
 		return;
 	(void)hf_atomic32_fetch_add_relaxed(&reports, 1);
 	hf_run_is_busy = false;
-	hf_run_symbols_load();
-	print(details);
-	hf_run_symbols_unload();
+	namer.symbols = hf_detail_symbols_load();
+	print(&namer, details);
+	hf_detail_symbols_unload(namer.symbols);
 	hf_run_is_busy = was_busy;
 }
 

@@ -26,7 +26,8 @@ BUCKETS = 1024
 LINE = 64  # bytes, HF_ARCH_CACHE_LINE of all processors
 MOST = 100000  # a list with more elements is corrupt
 KINDS = 21  # of enum hf_report_kind
-PROFILE_ENTRIES = 4096
+SITE = 136  # bytes of one of the profile's sites, of which part i of its table has 64 << i
+PARTS = 16
 
 
 class Missing(Exception):
@@ -628,11 +629,16 @@ class Profile(Command):
         if not table:
             raise Missing("no profile: the process was started without HOLDFAST_PROFILE, or its symbols"
                           " are stripped")
-        memory, rows = Memory(table, PROFILE_ENTRIES * 48), []
-        for i in range(PROFILE_ENTRIES):
-            lock, site, waits, ns, longest = (memory.u64(48 * i + 8 * n) for n in range(5))
-            if memory.u32(48 * i + 40) == 2 and waits:
-                rows.append((ns, waits, longest, memory.u32(48 * i + 44), lock, site))
+        head, rows = Memory(table, 8 * PARTS + 8), []
+        left = head.u32(8 * PARTS + 4)
+        for part in range(PARTS):
+            used = min(left, 64 << part)
+            memory = Memory(head.u64(8 * part), used * SITE) if used else None
+            for at in range(0, used * SITE, SITE):
+                lock, waits, ns, longest, site = (memory.u64(at + n) for n in (24, 40, 48, 56, 72))
+                if waits:
+                    rows.append((ns, waits, longest, memory.u32(at + 32), lock, site))
+            left -= used
         print("    total ms      waits   longest ms  lock, call site")
         for ns, waits, longest, kind, lock, site in sorted(rows, reverse=True):
             print("%12.3f %10d %12.3f  %s 0x%x%s, at 0x%x%s" % (

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* names - mangled names, and what run_cpp.c makes of them; NULL: it leaves them as they are. */
+/* names - mangled names, and what cpp.c makes of them; NULL: it leaves them as they are. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "run.h"
+#include "profile/symbol.h"
 
 static const struct {
 	const char *mangled, *name;
@@ -52,7 +52,7 @@ static size_t demangle(char *to, size_t room, const char *mangled, size_t len)
 
 	memcpy(exact, mangled, len);
 	exact[len] = '\0';
-	n = hf_run_cpp_name(to, room, exact);
+	n = hf_detail_cpp_name(to, room, exact);
 	free(exact);
 	return n;
 }

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/* print - the text of a profile. P1 to P3 are defined in profile.h. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "profile.h"
+
+enum { FRAMES_SHOWN = 5, LONGEST_PUT = 1024 };
+
+/* ---- output ----------------------------------------------------------------------------- */
+
+void hf_detail_flush(struct hf_detail_printer *p)
+{
+	size_t done = 0;
+
+	while (done < p->len) {
+		ssize_t n = write(p->file, p->bytes + done, p->len - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		done += (size_t)n;
+	}
+	p->len = 0;
+}
+
+void hf_detail_put(struct hf_detail_printer *p, const char *format, ...)
+{
+	va_list arguments;
+	int len;
+
+	if (p->len > sizeof(p->bytes) - LONGEST_PUT)
+		hf_detail_flush(p);
+	va_start(arguments, format);
+	len = vsnprintf(p->bytes + p->len, LONGEST_PUT, format, arguments);
+	va_end(arguments);
+	p->len += len < 0 ? 0 : len < LONGEST_PUT ? (size_t)len : LONGEST_PUT - 1;
+}
+
+const char *hf_detail_name_of(struct hf_detail_printer *p, const void *address,
+			      enum hf_detail_name how)
+{
+	(void)hf_detail_symbol(p->symbols, p->name, sizeof(p->name), address, how);
+	return p->name;
+}
+
+__extension__ typedef unsigned __int128 hf_detail_wide_t;
+
+uint64_t hf_detail_to_ns(const struct hf_detail_printer *p, uint64_t ticks)
+{
+	return p->ticks ? (uint64_t)((hf_detail_wide_t)ticks * p->ns / p->ticks) : 0;
+}
+
+static void *allocate(size_t bytes)
+{
+	void *memory =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+struct hf_detail_printer *hf_detail_printer_open(size_t row_bytes, uint64_t ticks, uint64_t ns)
+{
+	struct hf_detail_printer *p = allocate(sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->row_bytes = row_bytes;
+	p->ticks = ticks;
+	p->ns = ns;
+	p->symbols = hf_detail_symbols_load();
+	(void)!readlink("/proc/self/exe", p->program, sizeof(p->program) - 1);
+	return p;
+}
+
+void hf_detail_printer_close(struct hf_detail_printer *p)
+{
+	hf_detail_flush(p);
+	if (p->file > STDERR_FILENO)
+		(void)close(p->file);
+	hf_detail_symbols_unload(p->symbols);
+	hf_detail_table_unmap(&p->rows, p->row_bytes);
+	(void)munmap(p, sizeof(*p));
+}
+
+/* ---- rows ------------------------------------------------------------------------------- */
+
+void *hf_detail_printer_row(struct hf_detail_printer *p, uint64_t key)
+{
+	uint32_t number = hf_detail_table_find(&p->rows, key, p->row_bytes);
+	struct hf_detail_row *row;
+
+	if (!number) {
+		number = hf_detail_table_add(&p->rows, p->row_bytes);
+		if (!number)
+			return NULL;
+		row = hf_detail_table_at(&p->rows, number, p->row_bytes);
+		row->entry.key = key;
+		(void)hf_detail_table_publish(&p->rows, number, p->row_bytes);
+	}
+	return hf_detail_table_at(&p->rows, number, p->row_bytes);
+}
+
+static uint64_t ticks_of(const struct hf_detail_wait_site *site)
+{
+	return hf_atomic64_load_relaxed(&site->ticks);
+}
+
+void hf_detail_row_add_site(struct hf_detail_row *row, const struct hf_detail_wait_site *site)
+{
+	uint32_t at = row->site_count++;
+
+	for (at = at < HF_DETAIL_SITES_SHOWN ? at : HF_DETAIL_SITES_SHOWN;
+	     at && ticks_of(row->sites[at - 1]) < ticks_of(site); at--) {
+		if (at < HF_DETAIL_SITES_SHOWN)
+			row->sites[at] = row->sites[at - 1];
+	}
+	if (at < HF_DETAIL_SITES_SHOWN)
+		row->sites[at] = site;
+}
+
+static bool comes_before(const struct hf_detail_row *a, const struct hf_detail_row *b)
+{
+	return a->wait != b->wait ? a->wait > b->wait : a->used > b->used;
+}
+
+/* Of a heap: a row's children, 2n + 1 and 2n + 2, come before it, so the first one comes last. */
+static void sift_down(const struct hf_detail_row **rows, uint32_t at, uint32_t count)
+{
+	const struct hf_detail_row *row = rows[at];
+
+	for (uint32_t child; (child = 2 * at + 1) < count; at = child) {
+		if (child + 1 < count && comes_before(rows[child], rows[child + 1]))
+			child++;
+		if (!comes_before(row, rows[child]))
+			break;
+		rows[at] = rows[child];
+	}
+	rows[at] = row;
+}
+
+/* Not qsort(), which allocates. */
+static void sort_rows(const struct hf_detail_row **rows, uint32_t count)
+{
+	for (uint32_t at = count / 2; at-- > 0;)
+		sift_down(rows, at, count);
+	while (count > 1) {
+		const struct hf_detail_row *last = rows[0];
+
+		rows[0] = rows[--count];
+		rows[count] = last;
+		sift_down(rows, 0, count);
+	}
+}
+
+uint32_t hf_detail_printer_sort(struct hf_detail_printer *p,
+				bool (*has)(const struct hf_detail_row *row),
+				const struct hf_detail_row ***order)
+{
+	uint32_t all = hf_detail_table_count(&p->rows), count = 0;
+
+	*order = all ? allocate(all * sizeof(**order)) : NULL;
+	for (uint32_t number = 1; *order && number <= all; number++) {
+		const struct hf_detail_row *row =
+			hf_detail_table_at(&p->rows, number, p->row_bytes);
+
+		if (has(row))
+			(*order)[count++] = row;
+	}
+	if (count)
+		sort_rows(*order, count);
+	return count;
+}
+
+void hf_detail_printer_unsort(struct hf_detail_printer *p, const struct hf_detail_row **order)
+{
+	if (order)
+		(void)munmap((void *)order, hf_detail_table_count(&p->rows) * sizeof(*order));
+}
+
+/* ---- text ------------------------------------------------------------------------------- */
+
+/* "get < handle < worker (/bin/app+0x12b3)": the callee first; the place is its call's. */
+static void put_stack(struct hf_detail_printer *p, const struct hf_detail_stack *stack)
+{
+	uint32_t end = hf_detail_stack_end(p->symbols, stack);
+	const char *place;
+
+	for (uint32_t i = 0; i < end && i < FRAMES_SHOWN; i++)
+		hf_detail_put(p, "%s%s", i ? " < " : " ",
+			      hf_detail_name_of(p, stack->frame[i], HF_DETAIL_NAME_SHORT));
+	place = end ? strchr(hf_detail_name_of(p, stack->frame[0], HF_DETAIL_NAME_LONG), '(')
+		    : NULL;
+	hf_detail_put(p, "%s%s", place ? " " : "", place ? place : "");
+}
+
+/* What the row is of, and where it was waited for. */
+static void put_places(struct hf_detail_printer *p, const struct hf_detail_row *row)
+{
+	hf_detail_put(p, "holdfast:      %s%s", row->what ? row->what : "", row->what ? " " : "");
+	if (row->is_static)
+		hf_detail_put(p, "%s", hf_detail_name_of(p, row->object, HF_DETAIL_NAME_LONG));
+	else if (row->origin)
+		hf_detail_put(p, "%s", row->origin);
+	else
+		hf_detail_put(p, "0x%lx%s%s", (unsigned long)(uintptr_t)row->object,
+			      row->objects > 1 ? " and others" : "",
+			      row->stack ? ", waited for at" : "");
+	if (!row->is_static && row->stack)
+		put_stack(p, row->stack);
+	hf_detail_put(p, "\n");
+	for (uint32_t i = 0; i < row->site_count && i < HF_DETAIL_SITES_SHOWN; i++) {
+		const struct hf_detail_wait_site *site = row->sites[i];
+		uint64_t waits = hf_atomic64_load_relaxed(&site->waits);
+		uint64_t longest = hf_atomic64_load_relaxed(&site->longest);
+
+		hf_detail_put(p, "holdfast:        waited %llu.%03llu ms, %llu time%s, ",
+			      HF_DETAIL_THOUSANDTHS(hf_detail_to_ns(p, ticks_of(site)) / 1000),
+			      (unsigned long long)waits, waits == 1 ? "" : "s");
+		if (waits != 1)
+			hf_detail_put(p, "at most %llu.%03llu ms, ",
+				      HF_DETAIL_THOUSANDTHS(hf_detail_to_ns(p, longest) / 1000));
+		hf_detail_put(p, "at");
+		put_stack(p, &site->stack);
+		hf_detail_put(p, "\n");
+	}
+	if (row->site_count > HF_DETAIL_SITES_SHOWN)
+		hf_detail_put(p, "holdfast:        and at %u more call sites\n",
+			      row->site_count - HF_DETAIL_SITES_SHOWN);
+}
+
+void hf_detail_put_table(struct hf_detail_printer *p, const struct hf_detail_print *table)
+{
+	const struct hf_detail_row **order;
+	uint32_t count = hf_detail_printer_sort(p, table->has, &order);
+	uint64_t wait = 0, waits = 0;
+
+	if (count) {
+		hf_detail_put(p, "holdfast:\nholdfast: %15s %10s %10s", "waiting: all ms",
+			      "mean us", "max ms");
+		table->columns(p, NULL);
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		const struct hf_detail_row *row = order[i];
+
+		if (i >= HF_DETAIL_ROWS_SHOWN) {
+			wait += row->wait;
+			waits += row->waits;
+			continue;
+		}
+		hf_detail_put(p, "holdfast: %2u. %7llu.%03llu %6llu.%03llu %6llu.%03llu", i + 1,
+			      HF_DETAIL_THOUSANDTHS(row->wait / 1000),
+			      HF_DETAIL_THOUSANDTHS(hf_detail_mean(row->wait, row->waits)),
+			      HF_DETAIL_THOUSANDTHS(row->longest / 1000));
+		table->columns(p, row);
+		hf_detail_put(p, " | %llu\n", (unsigned long long)row->objects);
+		put_places(p, row);
+	}
+	if (count > HF_DETAIL_ROWS_SHOWN)
+		hf_detail_put(p,
+			      "holdfast: and %u more %s, waited for %llu.%03llu ms, %llu times\n",
+			      count - HF_DETAIL_ROWS_SHOWN, table->more,
+			      HF_DETAIL_THOUSANDTHS(wait / 1000), (unsigned long long)waits);
+	hf_detail_printer_unsort(p, order);
+}
