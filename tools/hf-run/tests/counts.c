@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { THREADS = 4, EACH = 1000, MADE = 3 };
+enum { THREADS = 4, EACH = 1000, MADE = 3, MANY = 10000, WRAPPED = 10 };
 
 static pthread_mutex_t known = PTHREAD_MUTEX_INITIALIZER, recursive, made[MADE];
 static pthread_cond_t unheard = PTHREAD_COND_INITIALIZER;
@@ -158,6 +158,64 @@ static void check_handlers(void)
 	}
 }
 
+/* More static mutexes than fit into one page of anything, each locked twice. */
+static void lock_many(void)
+{
+	static pthread_mutex_t many[MANY];
+
+	for (int i = 0; i < 2 * MANY; i++) {
+		pthread_mutex_lock(&many[i % MANY]);
+		pthread_mutex_unlock(&many[i % MANY]);
+	}
+}
+
+/* Two functions with frames of one size call a third, which makes mutexes: two places. */
+static void make_wrapped(pthread_mutex_t *mutex)
+{
+	pthread_mutex_init(mutex, NULL);
+	pthread_mutex_lock(mutex);
+	pthread_mutex_unlock(mutex);
+}
+
+static void make_first(pthread_mutex_t *mutex)
+{
+	make_wrapped(mutex);
+}
+
+static void make_second(pthread_mutex_t *mutex)
+{
+	make_wrapped(mutex);
+}
+
+static void make_by_both(void)
+{
+	static pthread_mutex_t wrapped[2 * WRAPPED];
+
+	for (int i = 0; i < WRAPPED; i++) {
+		make_first(&wrapped[2 * i]);
+		make_second(&wrapped[2 * i + 1]);
+	}
+}
+
+/* A thread with the smallest stack is asked for the profile. */
+static void *ask(void *unused)
+{
+	pthread_kill(pthread_self(), SIGUSR2);
+	return unused;
+}
+
+static void ask_on_small_stack(void)
+{
+	pthread_attr_t attr;
+	pthread_t t;
+
+	pthread_attr_init(&attr);
+	if (pthread_attr_setstacksize(&attr, (size_t)sysconf(_SC_THREAD_STACK_MIN)) ||
+	    pthread_create(&t, &attr, ask, NULL))
+		exit(1);
+	pthread_join(t, NULL);
+}
+
 static void work_in_threads(void)
 {
 	pthread_t t[THREADS];
@@ -203,6 +261,12 @@ int main(int count, char **arguments)
 	work_in_threads();
 	if (strcmp(how, "relock") == 0)
 		signal_and_hold();
+	if (strcmp(how, "many") == 0)
+		lock_many();
+	if (strcmp(how, "wrapped") == 0)
+		make_by_both();
+	if (strcmp(how, "small") == 0)
+		ask_on_small_stack();
 	if (strcmp(how, "_exit") == 0)
 		_exit(7);
 	if (strcmp(how, "quick_exit") == 0)

@@ -178,6 +178,31 @@ def gave_up(runner):
     expect(rows[0]["wait_ns"] > 0 and "give_up" in str(rows[0]["waited_at"]), "mutex: %s" % rows)
 
 
+def many(runner):
+    """The tables grow: each of 10,000 mutexes has a row of its own."""
+    runner.run(["--profile=" + runner.file("many")], "counts", "many", status=7)
+    rows = rows_of(profile_of(runner, "many.json"), "many")
+    expect(len(rows) == 10000 and all(row["taken"] == 2 for row in rows), "%d rows: %s" % (len(rows), rows[:3]))
+
+
+def wrapped(runner):
+    """A stack differs from one that differs only further out, at the same addresses."""
+    runner.run(["--profile=" + runner.file("wrapped")], "counts", "wrapped", status=7)
+    rows = [row for row in profile_of(runner, "wrapped.json")["mutexes"] if "make_wrapped" in str(row["stack"][:1])]
+    found = sorted((row["stack"][1].partition("+")[0], row["objects"], row["taken"]) for row in rows)
+    expect(found == [("make_first", 10, 10), ("make_second", 10, 10)], "places: %s" % found)
+
+
+def small_stack(runner):
+    """A profile is written in the handler of a thread that has the smallest stack."""
+    runner.run(["--profile=" + runner.file("small"), "--profile-signal=USR2"], "counts", "small", status=7)
+
+
+def own_functions(runner, options):
+    """Neither a stack nor the printing calls the program's malloc() or fstat(), or waits for libgcc's mutex."""
+    runner.run(options, "own", status=7)
+
+
 def debug_link(runner):
     """A stripped program's names come from the debug file that it links to, but not from another build's."""
     tools = [shutil.which(name) for name in ("objcopy", "strip")]
@@ -268,6 +293,8 @@ def all_profile(checks, runner):
     checks.attempt("profile._exit", ends, runner, "_exit", 7)
     checks.attempt("profile.quick_exit", ends, runner, "quick_exit", 7)
     checks.attempt("profile.timed_out", gave_up, runner)
+    checks.attempt("profile.many", many, runner)
+    checks.attempt("profile.wrapped", wrapped, runner)
     if runner.emulator:
         return
     checks.attempt("profile.debug_link", debug_link, runner)
@@ -275,6 +302,9 @@ def all_profile(checks, runner):
     checks.attempt("profile.SIGTERM", ends, runner, "kill", -signal.SIGTERM)
     checks.attempt("profile.SIGINT", ends, runner, "interrupt", -signal.SIGINT)
     checks.attempt("profile.request", ends, runner, "request", -signal.SIGKILL)
+    checks.attempt("profile.small_stack", small_stack, runner)
+    for option in ("--profile", "--validate"):
+        checks.attempt("profile.own_functions." + option.strip("-"), own_functions, runner, [option])
     checks.attempt("profile.fork", child, runner)
     checks.attempt("profile.light_forks", light_forks, runner)
     checks.attempt("profile.vfork", vfork, runner)
