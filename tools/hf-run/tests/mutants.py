@@ -82,7 +82,7 @@ def main():
     options = arguments(__doc__, "source-dir", "work-dir", "parts", "conform", "cc")
 
     def copy(name):
-        return mutation.copy(options.source_dir, os.path.join(options.work_dir, name), "include", "tools/hf-run")
+        return mutation.copy(options.source_dir, os.path.join(options.work_dir, name), "include", "tools/hf-run", "src/profile")
 
     whole = copy("unchanged")
     objects = {os.path.basename(path): compiled(options, whole, path)
