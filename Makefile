@@ -2,7 +2,7 @@
 # Short commands for building, testing and measuring. CMake does the building: see CMakeLists.txt and CMakePresets.json.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build lab lab-quick measured report simulation machines many-core instructions readme check test test-all cross runtimes soak format format-check \
+.PHONY: help build lab lab-quick measured report aims simulation machines many-core instructions readme check test test-all cross runtimes soak format format-check \
 	clean install uninstall venv conan bare kernel kernel-tree docs packages single \
 	hf-run programs dist release-check
 
@@ -47,6 +47,10 @@ measured:
 report: ## write build/lab/report.html, from what `make lab` measured
 	@$(MAKE) --no-print-directory venv
 	@build/venv/bin/python -B lab/report/report.py build/lab/results.json --html build/lab/report.html
+
+aims: ## each aim beside what `make lab` measured: met or missed
+	@$(MAKE) --no-print-directory venv
+	@build/venv/bin/python -B lab/report/report.py build/lab/results.json --aims
 
 instructions: ## count the instructions of each operation on each processor, by qemu
 	@scripts/bootstrap.sh test-all $@
@@ -155,7 +159,7 @@ docs: ## make the site, build/docs/html, and the manual, build/docs/man, from th
 	@$(PYTHON3) -B docs/site/build.py
 
 single: ## write the whole library as two files, build/single/holdfast.h and holdfast.c
-	@$(PYTHON3) -B single/generate.py
+	@$(PYTHON3) -B packaging/single/generate.py
 
 dist: ## the release in build/dist: archive, bill of materials, checksums, recipes; URL=https://...: where it will be
 	@scripts/bootstrap.sh docs $@
@@ -182,7 +186,7 @@ install: build ## headers and libraries into PREFIX (default /usr/local)
 	@$(LDCONFIG)
 
 uninstall: ## remove what `make install` with the same PREFIX installed
-	cmake -DPREFIX=$(abspath $(PREFIX)) -P cmake/uninstall.cmake
+	cmake -DPREFIX=$(abspath $(PREFIX)) -P packaging/cmake/uninstall.cmake
 	@$(LDCONFIG)
 
 conan: build/conan/ready ## install the Conan with which packaging/run.py tests the recipe

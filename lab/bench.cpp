@@ -342,25 +342,13 @@ double Row::median_of(const std::function<double(const Sample &)> &value) const
 	return quantile_of(samples, 0.5, value);
 }
 
-static double more_of(const std::vector<Sample> &samples, const std::string &key)
+double Row::more(const std::string &key) const
 {
-	return quantile_of(samples, 0.5, [&](const Sample &s) {
+	return median_of([&](const Sample &s) {
 		auto at = s.more.find(key);
 
 		return at == s.more.end() ? NAN : at->second;
 	});
-}
-
-double Row::more(const std::string &key) const
-{
-	return more_of(samples, key);
-}
-
-double Row::gap_in(const std::string &key) const
-{
-	double ratio = more_of(again, key) / more(key);
-
-	return std::max(ratio, 1 / ratio) - 1;
 }
 
 /* A time of 0 was too short to measure. */

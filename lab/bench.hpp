@@ -147,11 +147,10 @@ struct Row {
 	std::string baseline;
 	std::map<std::string, std::string> labels; /* is, wait, base_variant, waiter, version */
 	std::vector<Sample> samples;
-	int repeated = 0;  /* runs that were disturbed or starved, and measured again */
-	int set_aside = 0; /* runs left out because their transfer time is unusual */
-	/* If the row is measured twice: the second samples, and the relative difference. */
-	std::vector<Sample> again;
-	double gap = NAN;
+	int repeated = 0;   /* runs that were disturbed or starved, and measured again */
+	int set_aside = 0;  /* runs left out because their transfer time is unusual */
+	bool twice = false; /* it is measured twice: the table's default */
+	double gap = NAN;   /* the relative difference of the two */
 
 	Row(std::string table_name, std::string variant_name, std::string of_kind,
 	    std::string name_of_case, int number_of_threads = 1)
@@ -164,7 +163,6 @@ struct Row {
 	double median_of(const std::function<double(const Sample &)> &value) const;
 	/* The median of Sample::more[key] over the samples that have it; NAN if there is none. */
 	double more(const std::string &key) const;
-	double gap_in(const std::string &key) const; /* the gap in that figure */
 	double ns_per_op() const;
 	/* The median of the ratios within each round, or the ratio of the medians if runs were set
 	 * aside; NAN if one of the rows has no time. */
@@ -219,62 +217,17 @@ struct Cell {
 	}
 };
 
-/* A figure computed from a table's rows, with or without an aim that it is held to. */
-struct Aim {
-	std::string group, what; /* "2 threads"; "throughput, of the best peer" */
-	double value;            /* NAN = not measured */
-	std::string bound;       /* "at least", "at most"; "" = a figure without an aim */
-	double aim;              /* NAN = none */
-	std::string detail;      /* the peer it was compared with, the worst case, ... */
-	std::string unit = "";   /* "" = a ratio */
-	std::string table = "";
-
-	bool met() const { return bound == "at least" ? value >= aim : value <= aim; }
-};
-
-Aim at_least(double aim, const std::string &group, const std::string &what, double value,
-	     const std::string &detail = "");
-Aim at_most(double aim, const std::string &group, const std::string &what, double value,
-	    const std::string &detail = "");
-Aim figure(const std::string &group, const std::string &what, double value,
-	   const std::string &detail = "");
-
-/* Sets `gap` and `again` in each row that is measured twice. */
-void note_gaps(std::vector<Row> *rows);
-/* The row that measures the same variant again; NULL if there is none. */
-const Row *again_of(const std::vector<Row> &rows, const Row &row);
-
-/* The row with this variant, case and number of threads; NULL if there is none. */
-const Row *find(const std::vector<Row> &rows, const std::string &variant,
-		const std::string &case_name, int threads);
 /* True if the row has a time and passed its check. */
 bool valid(const Row *row);
-/* The time of @row divided by that of @other; NAN unless both are valid. */
-double times(const Row *row, const Row *other);
 /* "2 threads"; "100 k names" */
 std::string threads_name(int threads);
 std::string names_name(int names);
-/* The numbers of threads that occur in the rows, in ascending order. */
-std::vector<int> threads_of(const std::vector<Row> &rows);
-
-/* A geometric mean. */
-struct Mean {
-	double log_sum = 0;
-	int n = 0;
-	void add(double value);
-	double mean() const; /* NAN if nothing was added */
-};
-
 using Cells = std::vector<Cell>(const Settings &settings);
-/* Computes the aims of a table from its rows without the "again" ones. */
-using Aims = std::vector<Aim>(const std::vector<Row> &rows);
-
 struct Table {
 	const char *name;
 	const char *what;
 	const char *baseline;
 	Cells *cells;
-	Aims *aims; /* NULL = none */
 	/* The variant that is measured twice; "" = each row of kind "default". */
 	const char *twice = "";
 };
@@ -285,9 +238,6 @@ const std::vector<Table> &tables();
 Cells refcount_cells, spinlock_cells, mutex_cells, cond_cells, lockref_cells, holder_cells,
 	handoff_cells, clear_cells, copy_cells, verbs_cells, loop_cells, fault_cells, guard_cells,
 	region_cells, openclose_cells, sparse_cells, mount_cells, readdir_cells;
-Aims refcount_aims, mutex_aims, cond_aims, lockref_aims, holder_aims, memory_aims, verbs_aims,
-	loop_aims, fault_aims, region_aims, openclose_aims, sparse_aims, mount_aims;
-
 /* The monotonic clock, and the processor time of this thread, in nanoseconds. */
 double now_ns();
 double thread_ns();
@@ -384,21 +334,19 @@ CpuTime cpu_time();
 double others_share(const CpuTime &then, const CpuTime &now);
 constexpr double DISTURBED = 0.1; /* a round in which others had more is disturbed */
 
-/* How much of what was planned can be used. */
+/* How much of what was planned can be used, of one table or of all. */
 struct Quality {
 	int rows = 0, missing = 0, disturbed = 0; /* missing: without a time */
-	double others_before = 0;                 /* others_share() before the first run */
 	bool interrupted = false;                 /* what is missing, the user left out */
 	bool anyway = false;                      /* Settings::anyway */
 
 	/* More than a fifth is missing or disturbed: these results decide nothing. */
 	bool bad() const { return !anyway && 5 * ((interrupted ? 0 : missing) + disturbed) > rows; }
-	std::string words() const; /* the banner */
+	std::string words() const; /* "of 8 rows 3 were disturbed ..." */
 };
-Quality quality_of(const std::vector<Plan> &plans, const std::vector<Row> &rows);
-
-/* The figures of one table: first the largest gap, then its aims. */
-std::vector<Aim> aims_of(const Table &table, const std::vector<Row> &rows);
+/* The quality of each table that has rows to measure, by its name. */
+std::map<std::string, Quality> qualities_of(const std::vector<Plan> &plans,
+					    const std::vector<Row> &rows, bool anyway);
 
 /* Nanoseconds for each tick of hf_lab_timestamp(); 0 if there is no such counter. */
 double ns_per_tick();
@@ -411,7 +359,7 @@ struct Missing {
 };
 std::vector<Missing> missing_peers();
 
-constexpr int SCHEMA = 4; /* of the JSON; raised by each change that readers must know of */
+constexpr int SCHEMA = 5; /* of the JSON; raised by each change that readers must know of */
 
 /* The head of a result file: program, machine, settings. */
 struct Run {
@@ -420,16 +368,19 @@ struct Run {
 	std::vector<Missing> missing;
 	Settings settings;
 	double ns_per_tick;
-	Quality quality = {};
+	std::map<std::string, Quality> qualities = {}; /* by table */
+	double others_before = 0;                      /* others_share() before the first run */
+
+	/* Why no table decides anything, or "". */
+	std::string busy() const;
 };
 
 /* The head for rows that this process measured. */
 Run this_run(const std::vector<Row> &rows, const Settings &settings, const std::vector<Plan> &plans,
 	     double others_before = 0);
 
-std::string to_json(const std::vector<Row> &rows, const std::vector<Aim> &aims, const Run &run);
+std::string to_json(const std::vector<Row> &rows, const Run &run);
 void print_plain(const std::vector<Row> &rows);
-void print_aims(const std::vector<Aim> &aims);
 /* Names the rows whose count was wrong; returns the exit status, 0 or 1. */
 int report_failures(const std::vector<Row> &rows);
 

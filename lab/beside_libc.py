@@ -54,13 +54,13 @@ def measure(args, column, times):
         done = subprocess.run([args.hf_lab, *TABLES, "--threads", "1", "--rounds", str(args.rounds), "--seconds", "0", "--only",
                                "[ad][le][if]*", "--json", results, *(["--anyway"] if args.anyway else [])],
                               env=without(*COLUMNS[column]), stdout=subprocess.DEVNULL, check=False)
-        if done.returncode == BUSY:
-            sys.exit("beside_libc.py: this machine was too busy; measure again on an idle one, or with --anyway")
-        if done.returncode:
+        if done.returncode not in (0, BUSY):
             sys.exit("beside_libc.py: hf-lab failed with exit status %d" % done.returncode)
         with open(results, encoding="utf-8") as file:
-            rows = json.load(file)["rows"]
-    for row in rows:
+            data = json.load(file)
+        if data["quality"]["withheld"]:
+            sys.exit("beside_libc.py: this machine was too busy; measure again on an idle one, or with --anyway")
+    for row in data["rows"]:
         if row["kind"] != "again" and row.get("ns_per_op"):
             key = row["table"], row["case"], row["variant"]
             times[key] = min(row["ns_per_op"], times.get(key, math.inf))

@@ -27,7 +27,6 @@
 #include "bench.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -510,87 +509,6 @@ std::vector<Cell> cond_cells(const Settings &)
 		}
 	}
 	return cells;
-}
-
-namespace
-{
-
-/* The rows of a case: ours, and the peers with the least time and the least processor time; `fair`:
- * those that promise what ours does. */
-struct Group {
-	const Row *ours, *fair = nullptr, *best = nullptr, *least_cpu = nullptr;
-
-	Group(const std::vector<Row> &rows, const std::string &name, int threads)
-		: ours(find(rows, OURS, name, threads))
-	{
-		for (const Row &row : rows) {
-			bool barges = row.variant == "peer:absl_cond_var" ||
-				      row.variant == "peer:nsync_cv";
-
-			if (row.case_name != name || row.kind != "peer" || !valid(&row))
-				continue;
-			if (!barges && (!fair || row.ns_per_op() < fair->ns_per_op()))
-				fair = &row;
-			if (!best || row.ns_per_op() < best->ns_per_op())
-				best = &row;
-			if (!barges &&
-			    (!least_cpu || row.more("cpu_ns") < least_cpu->more("cpu_ns")))
-				least_cpu = &row;
-		}
-	}
-};
-
-std::string name_of(const Row *row)
-{
-	return row ? row->variant : "";
-}
-
-constexpr char FAIR[] = "throughput, of the best of pthread, std, Rust std, parking_lot";
-constexpr char CPU[] = "processor time, of the best of pthread, std, Rust std, parking_lot";
-
-} // namespace
-
-/*
- * The aims compare with the peers that promise what ours does. Those of absl and nsync let one pair
- * of threads run for long while others wait, so the best of all peers is a figure without an aim.
- * Where threads share a processor with each other or with others, processor time is judged.
- */
-std::vector<Aim> cond_aims(const std::vector<Row> &rows)
-{
-	std::vector<Aim> aims;
-
-	for (const Case &one : CASES) {
-		Group group(rows, one.name, one.threads);
-
-		if (!group.ours && !group.best)
-			continue;
-		aims.push_back(at_least(1, one.name, FAIR, 1 / times(group.ours, group.fair),
-					name_of(group.fair)));
-		aims.push_back(figure(one.name, "throughput, of the best peer",
-				      1 / times(group.ours, group.best), name_of(group.best)));
-	}
-	for (const Placement &placement : PLACEMENTS) {
-		for (const Case &one : SHARED_CASES) {
-			const std::string name = name_in(placement, one);
-			Group group(rows, name, one.threads);
-
-			if (!measured_in(placement, one) || (!group.ours && !group.best))
-				continue;
-			if (!placement.shared()) {
-				aims.push_back(at_least(1, name, FAIR,
-							1 / times(group.ours, group.fair),
-							name_of(group.fair)));
-				continue;
-			}
-			double cpu = valid(group.ours) && group.least_cpu
-					     ? group.ours->more("cpu_ns") /
-						       group.least_cpu->more("cpu_ns")
-					     : NAN;
-
-			aims.push_back(at_most(1.1, name, CPU, cpu, name_of(group.least_cpu)));
-		}
-	}
-	return aims;
 }
 
 } // namespace lab

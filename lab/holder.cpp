@@ -16,7 +16,6 @@
 #include "bench.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <pthread.h>
 
@@ -184,9 +183,6 @@ std::vector<Sample> run(const lab_lockref_loops &kind, int threads, int window_m
 	return { sample };
 }
 
-#define STRING2(x) #x
-#define STRING(x) STRING2(x)
-
 } // namespace
 
 std::vector<Cell> holder_cells(const Settings &settings)
@@ -215,30 +211,6 @@ std::vector<Cell> holder_cells(const Settings &settings)
 		}
 	}
 	return cells;
-}
-
-std::vector<Aim> holder_aims(const std::vector<Row> &rows)
-{
-	std::vector<Aim> aims;
-
-	for (int threads : threads_of(rows)) {
-		const Row *spins = find(rows, "bounded, spins", "get+put", threads);
-
-		for (const char *name : { "bounded, parks", "waitfree, parks" }) {
-			const Row *parks = find(rows, name, "get+put", threads);
-			double cpu = valid(parks) && valid(spins)
-					     ? parks->more("cpu_ns") / spins->more("cpu_ns")
-					     : NAN;
-
-			aims.push_back(figure(
-				threads_name(threads),
-				std::string(name) + ": processor time, of bounded, spins", cpu));
-			aims.push_back(figure(threads_name(threads),
-					      std::string(name) + ": time, of bounded, spins",
-					      times(parks, spins)));
-		}
-	}
-	return aims;
 }
 
 } // namespace lab

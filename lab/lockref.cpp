@@ -113,38 +113,4 @@ std::vector<Cell> lockref_cells(const Settings &settings)
 	return cells;
 }
 
-std::vector<Aim> lockref_aims(const std::vector<Row> &rows)
-{
-	const Row *alone = find(rows, "waitfree", "get+put", 1);
-	const Row *waitfree = find(rows, "waitfree", "get+put", 2);
-	const Row *one = find(rows, "default", "get+put", 1);
-	const Row *two = find(rows, "default", "get+put", 2), *best = nullptr;
-
-	for (const Row &row : rows) {
-		bool swaps = row.variant.compare(0, 7, "bounded") == 0 ||
-			     row.variant.compare(0, 9, "unbounded") == 0;
-
-		if (swaps && row.threads == 2 && valid(&row) &&
-		    (!best || row.ns_per_op() < best->ns_per_op()))
-			best = &row;
-	}
-	/*
-	 * While threads do nothing else, the default's swaps succeed in bursts on one processor, which
-	 * is fast and unfair, if its waits outlast a transfer of the line; each add of waitfree may
-	 * move the line (docs/design/0006, 0016). So the default is held to the best limit and wait
-	 * that swaps can have here, and waitfree to what an add promises: it takes no longer alone,
-	 * and no thread is left behind. Which of two waiting adds comes next, the processor decides.
-	 */
-	return { at_most(1.25, threads_name(2), "time of the default, of the best limit and wait",
-			 times(two, best), best ? best->variant : ""),
-		 figure(threads_name(2), "time of the default, of one thread's", times(two, one)),
-		 figure(threads_name(2), "fairness of the default", two ? two->fairness() : NAN),
-		 at_most(1.02, threads_name(1), "time of waitfree, of the default's",
-			 times(alone, one)),
-		 at_least(0.5, threads_name(2), "fairness of waitfree",
-			  waitfree ? waitfree->fairness() : NAN),
-		 figure(threads_name(2), "speed of waitfree, of the default's",
-			times(two, waitfree)) };
-}
-
 } // namespace lab

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "archive.hpp"
+#include "bench.hpp"
 #include "locks.hpp"
 #include "options.hpp"
 #if HF_LAB_HAVE_SIM
@@ -31,46 +31,46 @@ const std::vector<Table> &tables()
 	/* First those of the report's first screen: ^C leaves what has been measured. */
 	static const std::vector<Table> list = {
 		{ "refcount", "inc + dec_and_test and inc_not_zero + put, alone and contended",
-		  "unchecked", refcount_cells, refcount_aims },
+		  "unchecked", refcount_cells },
 		{ "mutex", "lock, increment, unlock by threads that may park: up to 8 a processor",
-		  "peer:pthread_mutex", mutex_cells, mutex_aims, "hf_mutex" },
+		  "peer:pthread_mutex", mutex_cells, "hf_mutex" },
 		{ "cond", "condition variables: taking turns, a broadcast, a bounded queue",
-		  "peer:pthread_cond", cond_cells, cond_aims, "hf_cond" },
+		  "peer:pthread_cond", cond_cells, "hf_cond" },
 		{ "spinlock", "lock, increment, unlock: alone, contended, oversubscribed", "cas",
-		  spinlock_cells, nullptr },
+		  spinlock_cells },
 		{ "lockref", "get + put on one hot object, and its retries", "unbounded",
-		  lockref_cells, lockref_aims },
+		  lockref_cells },
 		{ "clear", "clear memory that may fault, by size, beside memset", "libc",
-		  clear_cells, memory_aims },
-		{ "copy", "copy memory that may fault, by size, beside memcpy", "libc", copy_cells,
-		  memory_aims },
+		  clear_cells },
+		{ "copy", "copy memory that may fault, by size, beside memcpy", "libc",
+		  copy_cells },
 		{ "region", "unmodified code that reads a mapping that may lose its pages",
-		  "own handler", region_cells, region_aims },
+		  "own handler", region_cells },
 		{ "verbs",
 		  "fill, move, compare, find and more of memory that may fault, beside libc",
-		  "plain", verbs_cells, verbs_aims },
+		  "plain", verbs_cells },
 		{ "holder", "get + put while another thread holds the lock for 1 ms of 2",
-		  "bounded, spins", holder_cells, holder_aims },
+		  "bounded, spins", holder_cells },
 		{ "handoff", "ticket and mcs, contended, with different bodies of the wait loop",
-		  "ticket wait=none", handoff_cells, nullptr, "ticket wait=none" },
+		  "ticket wait=none", handoff_cells, "ticket wait=none" },
 		{ "loop",
 		  "the loops of clear and copy with fault recovery, beside the same without",
-		  "unguarded", loop_cells, loop_aims, "guarded" },
+		  "unguarded", loop_cells, "guarded" },
 		{ "fault", "a recovered fault, beside a bare SIGSEGV", "bare SIGSEGV", fault_cells,
-		  fault_aims, "load" },
+		  "load" },
 		{ "guard", "a copy that meets no fault, beside other ways to survive one", "memcpy",
-		  guard_cells, nullptr },
+		  guard_cells },
 #if HF_LAB_HAVE_TMPFS
 		{ "openclose", "open, read 64 bytes, close in tmpfs, with each implementation",
-		  "default", openclose_cells, openclose_aims },
+		  "default", openclose_cells },
 		{ "sparse", "read a sparse file in tmpfs: clear, or copy a page of zeros",
-		  "copy a zero page", sparse_cells, sparse_aims },
+		  "copy a zero page", sparse_cells },
 		{ "readdir", "list a directory in tmpfs, a pass over all names", "default",
-		  readdir_cells, nullptr },
+		  readdir_cells },
 #endif
 #if HF_LAB_HAVE_MOUNT
 		{ "mount", "tmpfs as a mount, beside the kernel's and an example of libfuse",
-		  "hf-tmpfs-fuse", mount_cells, mount_aims },
+		  "hf-tmpfs-fuse", mount_cells },
 #endif
 	};
 
@@ -116,8 +116,6 @@ std::vector<Missing> missing_peers()
 static const char usage[] =
 	R"(usage: hf-lab TABLE... [--threads LIST] [--window-ms N] [--rounds N] [--only PATTERN]
               [--seed N] [--seconds N] [--names N] [--anyway] [--json FILE]
-       hf-lab compare OLD NEW [--only PATTERN]
-       hf-lab merge FILE... --json FILE
        hf-lab list | cpu | --version
        hf-lab simulate ...   run the same headers on 1 to 512 simulated cores: --help
        hf-lab classify ...   measure the cache-transfer costs that it needs: --help
@@ -136,13 +134,8 @@ static const char usage[] =
   --json FILE     also write the rows to FILE: to FILE.tmp after the first round of all tables
                   and after each table, which replaces FILE at the end or after ^C
 
-  compare         print the rows that two files (.json, .json.gz) have in common, and which
-                  differences exceed the noise
-  merge           merge files of one program and machine: a row that several files have gets
-                  the median of theirs, and the aims are computed from the merged rows
-
 Exit status: 0 = done; 1 = a count was wrong, in the rows that are named; 2 = error;
-3 = other programs disturbed so many rows that the results decide nothing;
+3 = other programs disturbed so many rows that no table decides anything;
 130 = ended by ^C, with the results so far.
 )";
 
@@ -275,23 +268,15 @@ static int measure_tables(const std::vector<const Table *> &chosen, const Settin
 		shorten(&plans, settings.seconds * 1e3 / 3.3);
 	double before = settings.anyway ? 0 : watch_others();
 	std::vector<Row> rows;
-	std::vector<Aim> aims;
 	Run run = {};
 	auto take = [&] {
 		rows.clear();
-		aims.clear();
 		for (const Plan &one : plans) {
 			std::vector<Row> more = rows_of(one);
 
-			if (!more.empty()) {
-				for (Aim &aim : aims_of(*one.table, more))
-					aims.push_back(std::move(aim));
-			}
 			rows.insert(rows.end(), more.begin(), more.end());
 		}
 		run = this_run(rows, settings, plans, before);
-		if (run.quality.bad()) /* no verdicts */
-			aims.clear();
 	};
 
 	catch_interrupt();
@@ -301,7 +286,7 @@ static int measure_tables(const std::vector<const Table *> &chosen, const Settin
 
 		measure(&plans, limit, &progress, [&] {
 			take();
-			output.keep(to_json(rows, aims, run));
+			output.keep(to_json(rows, run));
 		});
 	}
 	if (rows.empty())
@@ -310,19 +295,20 @@ static int measure_tables(const std::vector<const Table *> &chosen, const Settin
 		if (!one.cut().empty())
 			fprintf(stderr, "hf-lab: %s\n", one.cut().c_str());
 	}
-	if (run.quality.bad()) {
-		printf("%s\n\n", run.quality.words().c_str());
+	const std::string busy = run.busy();
+
+	if (!busy.empty()) {
+		printf("%s\n\n", busy.c_str());
 		if (!isatty(STDOUT_FILENO))
-			fprintf(stderr, "hf-lab: %s\n", run.quality.words().c_str());
+			fprintf(stderr, "hf-lab: %s\n", busy.c_str());
 	}
 	if (json.empty() || chosen.size() == 1 || !isatty(STDOUT_FILENO))
 		print_plain(rows);
-	print_aims(aims);
 	fflush(stdout);
-	output.finish(to_json(rows, aims, run));
+	output.finish(to_json(rows, run));
 	int status = report_failures(rows);
 
-	return was_interrupted() ? 128 + SIGINT : status ? status : run.quality.bad() ? BUSY : 0;
+	return was_interrupted() ? 128 + SIGINT : status ? status : busy.empty() ? 0 : BUSY;
 }
 
 static int run(const std::vector<std::string> &words)
@@ -364,9 +350,9 @@ static int run(const std::vector<std::string> &words)
 	int seconds = -1;
 	std::string json;
 	using text = const std::string &;
-	const Options only = { { "--only", [&](text, text v) { settings.only = v; } } };
-	const Options to_file = { { "--json", [&](text, text v) { json = v; } } };
-	Options options = {
+	const Options options = {
+		{ "--only", [&](text, text v) { settings.only = v; } },
+		{ "--json", [&](text, text v) { json = v; } },
 		{ "--threads",
 		  [&](text o, text v) {
 			  settings.threads.clear();
@@ -386,28 +372,8 @@ static int run(const std::vector<std::string> &words)
 		  [&](text o, text v) { settings.names = to_integer(o, v, 1, 100000000); } },
 	};
 
-	if (command == "compare") {
-		std::vector<std::string> files = parse(rest, only, "hf-lab --help");
-
-		if (files.size() != 2)
-			fail("compare takes two files, the old one and the new one");
-		return compare(files[0], files[1], settings.only);
-	}
-	if (command == "merge") {
-		std::vector<std::string> files = parse(rest, to_file, "hf-lab --help");
-
-		if (files.empty() || json.empty())
-			fail("merge takes files, and --json FILE for the merged results");
-		/* Read the inputs before the output is opened: it may be one of them. */
-		std::string merged = merge(files);
-
-		Output(json).finish(merged);
-		return 0;
-	}
 	std::vector<const Table *> chosen;
 
-	options.insert(only.begin(), only.end());
-	options.insert(to_file.begin(), to_file.end());
 	const std::map<std::string, bool *> switches = { { "--anyway", &settings.anyway } };
 
 	for (const std::string &name : parse(words, options, "hf-lab --help", switches)) {

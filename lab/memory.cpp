@@ -16,7 +16,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <csetjmp>
 #include <csignal>
 #include <cstdio>
@@ -489,85 +488,6 @@ std::vector<Cell> guard_cells(const Settings &)
 		}
 	}
 	return cells;
-}
-
-/* ---- aims ------------------------------------------------------------------------------------ */
-
-std::vector<Aim> memory_aims(const std::vector<Row> &rows)
-{
-	Mean speed, regret;
-	double worst = NAN, worst_regret = NAN;
-	std::string worst_case, regret_case;
-
-	for (const Row &row : rows) {
-		const Row *best = nullptr;
-
-		/* No aims: `cold` mostly measures the memory, and `read` the load that follows. */
-		if (row.variant != "default" || !valid(&row) ||
-		    row.case_name.find("cold") != std::string::npos ||
-		    row.case_name.find("read") != std::string::npos)
-			continue;
-		for (const Row &other : rows) {
-			if (other.case_name == row.case_name && other.kind != "peer" &&
-			    valid(&other) && (!best || other.ns_per_op() < best->ns_per_op()))
-				best = &other;
-		}
-		double of_libc = 1 / times(&row, find(rows, "libc", row.case_name, row.threads));
-		/* The default may be the fastest. */
-		double of_best = std::max(1.0, times(&row, best));
-
-		if (!std::isfinite(of_libc))
-			continue;
-		speed.add(of_libc);
-		regret.add(of_best);
-		if (!(of_libc >= worst)) {
-			worst = of_libc;
-			worst_case = row.case_name;
-		}
-		if (!(of_best <= worst_regret)) {
-			worst_regret = of_best;
-			regret_case = row.case_name + ", where " + best->variant + " is best";
-		}
-	}
-	std::string of_cases = "geometric mean of " + std::to_string(speed.n) + " cases";
-
-	return {
-		at_least(1.00, "hot cases", "speed of the default, of libc's", speed.mean(),
-			 of_cases),
-		at_least(0.80, "hot cases", "speed of the default, of libc's, at worst", worst,
-			 worst_case),
-		at_most(1.05, "hot cases", "regret of the default: time, of the best of ours",
-			regret.mean(), of_cases),
-		at_most(1.25, "hot cases", "regret of the default, at worst", worst_regret,
-			regret_case),
-	};
-}
-
-std::vector<Aim> loop_aims(const std::vector<Row> &rows)
-{
-	Mean mean;
-
-	for (const Row &row : rows) {
-		double ratio = times(&row, find(rows, "unguarded", row.case_name, row.threads));
-
-		if (row.variant == "guarded" && std::isfinite(ratio))
-			mean.add(ratio);
-	}
-	return { figure("", "time with the guard, of that without", mean.mean(),
-			"geometric mean of " + std::to_string(mean.n) + " cases") };
-}
-
-std::vector<Aim> fault_aims(const std::vector<Row> &rows)
-{
-	std::vector<Aim> aims;
-
-	for (const Row &row : rows) {
-		if (row.kind != "peer")
-			aims.push_back(
-				at_most(1.5, row.variant, "time, of a bare delivery and return",
-					times(&row, find(rows, "bare SIGSEGV", row.case_name, 1))));
-	}
-	return aims;
 }
 
 } // namespace lab

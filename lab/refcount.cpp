@@ -209,32 +209,4 @@ std::vector<Cell> refcount_cells(const Settings &settings)
 	return cells;
 }
 
-/*
- * rcuref never retries: alone it is as fast as inc, and as inc_not_zero. While threads do nothing
- * else, inc_not_zero's swaps succeed in bursts on one processor, so a ratio has no aim.
- */
-std::vector<Aim> refcount_aims(const std::vector<Row> &rows)
-{
-	std::vector<Aim> aims;
-	auto time_of = [&rows](const char *name, int threads) {
-		return times(find(rows, "rcuref", name, threads),
-			     find(rows, "default", name, threads));
-	};
-
-	for (int threads : threads_of(rows)) {
-		if (threads == 1) {
-			for (const char *name : { "inc+dec_and_test", "inc_not_zero+put" })
-				aims.push_back(
-					at_most(1.02, threads_name(1),
-						std::string("time of rcuref's pair, of ") + name,
-						time_of(name, 1)));
-		} else {
-			aims.push_back(figure(threads_name(threads),
-					      "time of rcuref's pair, of inc_not_zero+put",
-					      time_of("inc_not_zero+put", threads)));
-		}
-	}
-	return aims;
-}
-
 } // namespace lab

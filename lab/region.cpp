@@ -16,7 +16,6 @@
 #include "bench.hpp"
 
 #include <cerrno>
-#include <cmath>
 #include <csetjmp>
 #include <csignal>
 #include <cstdlib>
@@ -279,32 +278,6 @@ std::vector<Cell> region_cells(const Settings &)
 					       : 31 });
 	}
 	return cells;
-}
-
-std::vector<Aim> region_aims(const std::vector<Row> &rows)
-{
-	const Row *quick = find(rows, "region", "begin + end", 1);
-	const Row *alone = find(rows, "region", "a lost page", 1);
-	const Row *among = find(rows, "region", "a lost page, 63 open", 1);
-	const Row *resident = find(rows, "region", "a lost page, 1 GiB", 1);
-	const Row *large = find(rows, "region", "16 MiB lost", 1);
-	Aim time = at_most(100, "no loss", "begin + end", valid(quick) ? quick->ns_per_op() : NAN);
-
-	Aim loss = at_most(50, "a loss", "a lost page (Linux 6.11 and later)",
-			   valid(alone) ? alone->ns_per_op() / 1000 : NAN);
-
-	time.unit = "ns";
-	loss.unit = "us";
-	return {
-		time,
-		loss,
-		at_most(1.25, "a loss", "a fault with 1 GiB resident, of one without",
-			times(resident, alone)),
-		at_most(1.25, "a loss", "a fault with 63 other regions open, of one without",
-			times(among, alone)),
-		at_most(0.25, "a loss", "16 MiB, of the time with a fault a page",
-			times(large, find(rows, "own handler", "16 MiB lost", 1))),
-	};
 }
 
 } // namespace lab

@@ -1,78 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* results - the rows, aims and limits of a measurement, as JSON and as text. */
+/* results - the rows and limits of a measurement, as JSON and as text. */
 #include "bench.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <iterator>
 #include <set>
+#include <tuple>
 
 namespace lab
 {
 
-static const char NOT_MEASURED[] = "a row is missing, has no time, or failed its check";
-
-/* ---- aims ------------------------------------------------------------------------------------ */
-
-static Aim aim_of(const char *bound, double aim, const std::string &group, const std::string &what,
-		  double value, const std::string &detail)
-{
-	/* Rounded as in the file, so that a reader of the file reaches the same verdict. */
-	if (std::isfinite(value))
-		value = std::stod(number(value));
-	return { group, what, value, bound, aim, detail };
-}
-
-Aim at_least(double aim, const std::string &group, const std::string &what, double value,
-	     const std::string &detail)
-{
-	return aim_of("at least", aim, group, what, value, detail);
-}
-
-Aim at_most(double aim, const std::string &group, const std::string &what, double value,
-	    const std::string &detail)
-{
-	return aim_of("at most", aim, group, what, value, detail);
-}
-
-Aim figure(const std::string &group, const std::string &what, double value,
-	   const std::string &detail)
-{
-	return aim_of("", NAN, group, what, value, detail);
-}
-
-const Row *find(const std::vector<Row> &rows, const std::string &variant,
-		const std::string &case_name, int threads)
-{
-	for (const Row &row : rows) {
-		if (row.variant == variant && row.case_name == case_name && row.threads == threads)
-			return &row;
-	}
-	return nullptr;
-}
-
-const Row *again_of(const std::vector<Row> &rows, const Row &row)
-{
-	for (const Row &other : rows) {
-		auto base = other.labels.find("base_variant");
-
-		if (other.kind == "again" && base != other.labels.end() &&
-		    base->second == row.variant && other.case_name == row.case_name &&
-		    other.threads == row.threads)
-			return &other;
-	}
-	return nullptr;
-}
-
 bool valid(const Row *row)
 {
 	return row && row->checked() && row->ns_per_op() > 0;
-}
-
-double times(const Row *row, const Row *other)
-{
-	return valid(row) && valid(other) ? row->ratio_to(*other) : NAN;
 }
 
 std::string threads_name(int threads)
@@ -88,79 +29,41 @@ std::string names_name(int names)
 	       " names";
 }
 
-std::vector<int> threads_of(const std::vector<Row> &rows)
-{
-	std::set<int> found;
-
-	for (const Row &row : rows)
-		found.insert(row.threads);
-	return { found.begin(), found.end() };
-}
-
-void Mean::add(double value)
-{
-	log_sum += std::log(value);
-	n++;
-}
-
-double Mean::mean() const
-{
-	return n ? std::exp(log_sum / n) : NAN;
-}
-
-/* The largest gap and its row; empty if no row was measured twice. */
-static std::vector<Aim> gaps_of(const std::vector<Row> &rows)
-{
-	std::vector<double> gaps;
-	const Row *worst = nullptr;
-	int again = 0;
-
-	for (const Row &row : rows) {
-		again += row.kind == "again";
-		if (!std::isfinite(row.gap))
-			continue;
-		gaps.push_back(row.gap);
-		if (!worst || row.gap > worst->gap)
-			worst = &row;
-	}
-	if (!again)
-		return {};
-	if (!worst)
-		return { figure("", "gap of two measurements of the same", NAN) };
-	std::sort(gaps.begin(), gaps.end());
-	return { figure("", "gap of two measurements of the same, at most", worst->gap,
-			worst->variant + ", " + worst->case_name + ", " +
-				threads_name(worst->threads) + "; half of " +
-				std::to_string(gaps.size()) + " are at most " +
-				number(std::round(gaps[(gaps.size() - 1) / 2] * 1000) / 1000)) };
-}
-
-std::vector<Aim> aims_of(const Table &table, const std::vector<Row> &rows)
-{
-	std::vector<Aim> aims = gaps_of(rows);
-	std::vector<Row> once;
-
-	std::copy_if(rows.begin(), rows.end(), std::back_inserter(once),
-		     [](const Row &row) { return row.kind != "again"; });
-	if (table.aims) {
-		for (Aim &aim : table.aims(once))
-			aims.push_back(std::move(aim));
-	}
-	for (Aim &aim : aims)
-		aim.table = table.name;
-	return aims;
-}
-
 /* ---- output --------------------------------------------------------------------------------- */
 
-static const Row *baseline_of(const std::vector<Row> &rows, const Row &row)
+/* The rows of one case with one number of threads. */
+using Place = std::tuple<std::string, std::string, int>;
+using Places = std::map<Place, std::vector<const Row *>>;
+
+static Place place_of(const Row &row)
 {
-	for (const Row &other : rows) {
-		if (other.table == row.table && other.variant == row.baseline &&
-		    other.case_name == row.case_name && other.threads == row.threads)
-			return &other;
+	return { row.table, row.case_name, row.threads };
+}
+
+static Places places_of(const std::vector<Row> &rows)
+{
+	Places places;
+
+	for (const Row &row : rows)
+		places[place_of(row)].push_back(&row);
+	return places;
+}
+
+/* The row's time over that of the row in its place for which @is is true; NAN if there is none. */
+template <class Is>
+static double ratio_to(const Places &places, const Row &row, Is is)
+{
+	for (const Row *other : places.at(place_of(row))) {
+		if (is(*other))
+			return row.ratio_to(*other);
 	}
-	return nullptr;
+	return NAN;
+}
+
+static double ratio_to_baseline(const Places &places, const Row &row)
+{
+	return ratio_to(places, row,
+			[&](const Row &other) { return other.variant == row.baseline; });
 }
 
 std::string quoted(const std::string &text)
@@ -240,21 +143,6 @@ static std::vector<std::string> limits(const std::vector<Row> &rows)
 	return list;
 }
 
-static std::string aim_json(const Aim &aim)
-{
-	bool measured = std::isfinite(aim.value);
-
-	return "{\"table\": " + quoted(aim.table) + ", \"group\": " + quoted(aim.group) +
-	       ", \"what\": " + quoted(aim.what) + ", \"value\": " + number(aim.value) +
-	       ", \"unit\": " + quoted(aim.unit) + ", \"bound\": " + quoted(aim.bound) +
-	       ", \"aim\": " + number(aim.aim) + ", \"met\": " +
-	       (aim.bound.empty() || !measured ? "null"
-		: aim.met()                    ? "true"
-					       : "false") +
-	       ", \"detail\": " + quoted(aim.detail) +
-	       ", \"why\": " + quoted(measured ? "" : NOT_MEASURED) + "}";
-}
-
 Run this_run(const std::vector<Row> &rows, const Settings &settings, const std::vector<Plan> &plans,
 	     double others_before)
 {
@@ -265,13 +153,51 @@ Run this_run(const std::vector<Row> &rows, const Settings &settings, const std::
 		if (!plan.cut().empty())
 			run.limits.push_back(plan.cut());
 	}
-	run.quality = quality_of(plans, rows);
-	run.quality.others_before = others_before;
-	run.quality.anyway = settings.anyway;
+	run.qualities = qualities_of(plans, rows, settings.anyway);
+	run.others_before = others_before;
 	return run;
 }
 
-std::string to_json(const std::vector<Row> &rows, const std::vector<Aim> &aims, const Run &run)
+static Quality sum_of(const std::map<std::string, Quality> &qualities)
+{
+	Quality sum;
+
+	for (const auto &table : qualities) {
+		sum.rows += table.second.rows;
+		sum.missing += table.second.missing;
+		sum.disturbed += table.second.disturbed;
+	}
+	return sum;
+}
+
+std::string Run::busy() const
+{
+	auto is_bad = [](const auto &table) { return table.second.bad(); };
+
+	if (!std::all_of(qualities.begin(), qualities.end(), is_bad))
+		return "";
+	return "This machine was too busy: " + sum_of(qualities).words() +
+	       ". These results decide nothing. Measure again on an idle machine.";
+}
+
+static std::string quality_json(const Run &run)
+{
+	const Quality sum = sum_of(run.qualities);
+	std::string withheld;
+
+	for (const auto &table : run.qualities) {
+		if (table.second.bad())
+			withheld += (withheld.empty() ? "" : ", ") + quoted(table.first) + ": " +
+				    quoted(table.second.words());
+	}
+	return "\"quality\": {\"rows\": " + std::to_string(sum.rows) +
+	       ", \"missing\": " + std::to_string(sum.missing) +
+	       ", \"disturbed\": " + std::to_string(sum.disturbed) +
+	       ", \"others_before\": " + number(run.others_before) +
+	       ", \"words\": " + quoted(run.busy()) + ", \"withheld\": {" + withheld + "}},\n";
+}
+
+std::string to_json(const std::vector<Row> &rows, const Run &run)
 {
 	std::string out = "{\n\"schema\": " + std::to_string(SCHEMA) +
 			  ",\n\"holdfast\": " + quoted(run.version) +
@@ -293,24 +219,13 @@ std::string to_json(const std::vector<Row> &rows, const std::vector<Aim> &aims, 
 	       ", \"rounds\": " + std::to_string(run.settings.rounds) +
 	       ", \"seed\": " + std::to_string(run.settings.seed) +
 	       ", \"ns_per_tick\": " + number(run.ns_per_tick) + "},\n";
-	const Quality &quality = run.quality;
+	out += quality_json(run) + "\"rows\": [\n";
+	const Places places = places_of(rows);
 
-	if (quality.rows)
-		out += "\"quality\": {\"rows\": " + std::to_string(quality.rows) +
-		       ", \"missing\": " + std::to_string(quality.missing) +
-		       ", \"disturbed\": " + std::to_string(quality.disturbed) +
-		       ", \"others_before\": " + number(quality.others_before) +
-		       ", \"words\": " + quoted(quality.bad() ? quality.words() : "") + "},\n";
-	out += "\"aims\": [\n";
-	comma = "";
-	for (const Aim &aim : aims) {
-		out += comma + aim_json(aim);
-		comma = ",\n";
-	}
-	out += "\n],\n\"rows\": [\n";
 	comma = "";
 	for (const Row &row : rows) {
-		const Row *base = baseline_of(rows, row);
+		double to_default =
+			ratio_to(places, row, [](const Row &other) { return other.twice; });
 
 		out += comma;
 		comma = ",\n";
@@ -321,7 +236,7 @@ std::string to_json(const std::vector<Row> &rows, const std::vector<Aim> &aims, 
 		       ", \"ns_per_op\": " + number(row.ns_per_op()) +
 		       ", \"spread\": " + number(row.spread()) +
 		       ", \"baseline\": " + quoted(row.baseline) +
-		       ", \"ratio\": " + number(base ? row.ratio_to(*base) : NAN) +
+		       ", \"ratio\": " + number(ratio_to_baseline(places, row)) +
 		       ", \"fairness\": " + number(row.fairness()) +
 		       ", \"checked\": " + (row.checked() ? "true" : "false") +
 		       ", \"starved\": " + (row.starved() ? "true" : "false") +
@@ -340,6 +255,8 @@ std::string to_json(const std::vector<Row> &rows, const std::vector<Aim> &aims, 
 				  ", \"share\": " + number(level.share) + "}";
 		if (!levels.empty())
 			out += ", \"levels\": [" + levels + "]";
+		if (std::isfinite(to_default))
+			out += ", \"to_default\": " + number(to_default);
 		if (std::isfinite(row.gap))
 			out += ", \"gap\": " + number(row.gap);
 		if (transfer > 0)
@@ -379,10 +296,10 @@ void print_plain(const std::vector<Row> &rows)
 {
 	printf("%-9s %-28s %-28s %7s %11s %7s %7s %8s\n", "table", "variant", "case", "threads",
 	       "ns/op", "ratio", "spread", "fairness");
-	for (const Row &row : rows) {
-		const Row *base = baseline_of(rows, row);
-		double ratio = base ? row.ratio_to(*base) : NAN;
+	const Places places = places_of(rows);
 
+	for (const Row &row : rows) {
+		double ratio = ratio_to_baseline(places, row);
 		std::string levels = levels_text(row.levels());
 
 		/* Of two levels the median is one, by chance. */
@@ -395,32 +312,6 @@ void print_plain(const std::vector<Row> &rows)
 		       levels.empty() ? "" : ("  " + levels).c_str(),
 		       row.starved() ? "  no operation in a window" : "",
 		       row.checked() ? "" : "  FAILED its check");
-	}
-}
-
-void print_aims(const std::vector<Aim> &aims)
-{
-	std::string title;
-
-	for (const Aim &aim : aims) {
-		std::string group = aim.table + (aim.group.empty() ? "" : ", ") + aim.group;
-
-		if (group != title)
-			printf("%s:\n", group.c_str());
-		title = group;
-		if (!std::isfinite(aim.value)) {
-			printf("  %-52s not measured", aim.what.c_str());
-		} else {
-			printf("  %-52s %7.3f%s%s", aim.what.c_str(), aim.value,
-			       aim.unit.empty() ? "" : " ", aim.unit.c_str());
-		}
-		if (!aim.bound.empty()) {
-			printf(" (aim: %s %.2f%s)", aim.bound.c_str(), aim.aim,
-			       !std::isfinite(aim.value) ? ""
-			       : aim.met()               ? ": met"
-							 : ": missed");
-		}
-		printf("%s%s\n", aim.detail.empty() ? "" : "  ", aim.detail.c_str());
 	}
 }
 

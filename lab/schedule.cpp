@@ -283,29 +283,32 @@ double others_share(const CpuTime &then, const CpuTime &now)
 	return (std::max(0.0, others) + now.stolen - then.stolen) / all;
 }
 
-Quality quality_of(const std::vector<Plan> &plans, const std::vector<Row> &rows)
+std::map<std::string, Quality> qualities_of(const std::vector<Plan> &plans,
+					    const std::vector<Row> &rows, bool anyway)
 {
-	Quality quality;
+	std::map<std::string, Quality> found;
 
 	for (const Plan &one : plans) {
+		Quality &quality = found[one.table->name];
+
 		for (const Cell &cell : one.cells)
 			quality.rows += static_cast<int>(cell.rows.size());
+		quality.missing = quality.rows;
+		quality.interrupted = was_interrupted();
+		quality.anyway = anyway;
 	}
-	quality.missing = quality.rows;
 	for (const Row &row : rows) {
-		quality.missing -= std::isfinite(row.ns_per_op());
-		quality.disturbed += row.robbed();
+		found[row.table].missing -= std::isfinite(row.ns_per_op());
+		found[row.table].disturbed += row.robbed();
 	}
-	quality.interrupted = was_interrupted();
-	return quality;
+	return found;
 }
 
 std::string Quality::words() const
 {
-	return "This machine was too busy: of " + std::to_string(rows) + " rows " +
-	       std::to_string(disturbed) +
+	return "of " + std::to_string(rows) + " rows " + std::to_string(disturbed) +
 	       " were disturbed by other programs or by the host, and " + std::to_string(missing) +
-	       " have no time. These results decide nothing. Measure again on an idle machine.";
+	       " have no time";
 }
 
 /* ---- measuring ------------------------------------------------------------------------------ */
@@ -538,15 +541,32 @@ static void keep_usual_transfer(std::vector<Row> *rows)
 	}
 }
 
-void note_gaps(std::vector<Row> *rows)
+/* The row that measures the same variant again; NULL if there is none. */
+static const Row *again_of(const std::vector<Row> &rows, const Row &row)
+{
+	for (const Row &other : rows) {
+		auto base = other.labels.find("base_variant");
+
+		if (other.kind == "again" && base != other.labels.end() &&
+		    base->second == row.variant && other.case_name == row.case_name &&
+		    other.threads == row.threads)
+			return &other;
+	}
+	return nullptr;
+}
+
+/* Sets `gap` and `twice` in each row that is measured twice. */
+static void note_gaps(std::vector<Row> *rows)
 {
 	for (Row &row : *rows) {
 		const Row *other = row.kind == "again" ? nullptr : again_of(*rows, row);
-		double ratio = times(other, &row);
+
+		row.twice = other != nullptr;
+		if (!valid(&row) || !valid(other))
+			continue;
+		double ratio = other->ratio_to(row);
 
 		row.gap = std::max(ratio, 1 / ratio) - 1;
-		if (other)
-			row.again = other->samples;
 	}
 }
 

@@ -9,7 +9,6 @@
  */
 #include "bench.hpp"
 
-#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -263,58 +262,6 @@ std::vector<Cell> verbs_cells(const Settings &)
 	add_cells<Kind::Exchange>(&cells, "exchange", " 8 B", 8, 0, false);
 	add_cells<Kind::FetchAdd>(&cells, "fetch_add", " 8 B", 8, 0, false);
 	return cells;
-}
-
-std::vector<Aim> verbs_aims(const std::vector<Row> &rows)
-{
-	/*
-	 * `words` is compared with a copy of aligned units, since memcpy() may tear words. `lists`
-	 * does more than its peer. hf_length_nofault() uses a search for any byte, strnlen() one
-	 * for 0.
-	 */
-	static const struct {
-		const char *operation;
-		double aim, at_worst; /* 0: a figure without an aim */
-	} verbs[] = {
-		{ "fill", 0.95, 0.8 },    { "move up", 0.95, 0.8 }, { "move down", 0.95, 0.8 },
-		{ "compare", 0.95, 0.8 }, { "find", 0.95, 0.8 },    { "length", 0.95, 0.8 },
-		{ "words", 0.95, 0.8 },   { "lists", 0.8, 0 },      { "exchange", 0.9, 0 },
-		{ "fetch_add", 0.9, 0 },
-	};
-	std::vector<Aim> aims;
-
-	for (const auto &v : verbs) {
-		Mean speed;
-		double worst = NAN;
-		std::string worst_case;
-
-		for (const Row &row : rows) {
-			if (row.variant != "default" ||
-			    row.case_name.compare(0, strlen(v.operation) + 1,
-						  std::string(v.operation) + " "))
-				continue;
-			const char *peer = strcmp(v.operation, "words") == 0 ? "aligned" : "plain";
-			double of_plain = 1 / times(&row, find(rows, peer, row.case_name, 1));
-
-			if (!std::isfinite(of_plain))
-				continue;
-			speed.add(of_plain);
-			if (!(of_plain >= worst)) {
-				worst = of_plain;
-				worst_case = row.case_name;
-			}
-		}
-		std::string what = "speed of the default, of the plain one's";
-		std::string detail = "geometric mean of " + std::to_string(speed.n) +
-				     " cases; least in " + worst_case;
-
-		aims.push_back(at_least(v.aim, v.operation, what, speed.mean(), detail));
-		what += ", at worst";
-		aims.push_back(v.at_worst > 0
-				       ? at_least(v.at_worst, v.operation, what, worst, worst_case)
-				       : figure(v.operation, what, worst, worst_case));
-	}
-	return aims;
 }
 
 } // namespace lab

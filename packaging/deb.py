@@ -29,7 +29,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests"))
 
-from checks import Checks, read, write  # noqa: E402
+from checks import Checks, Printed, read, write  # noqa: E402
 
 # Installed in the minimal system in addition to the dependencies of the packages and their tests: what autopkgtest
 # uses, and what holdfast-doc depends on if `make docs` has run.
@@ -217,10 +217,10 @@ def check(source, work, packages):
         raise CantRun("can't make namespaces or mounts")
     worked, output = run(*around, sys.executable, "-B", os.path.abspath(__file__), "--source-dir", source,
                          "--work-dir", work, "--minimal-system", tar)
-    checks.passed += len(re.findall(r"^ok ", output, re.MULTILINE))
-    failed = len(re.findall(r"^FAILED ", output, re.MULTILINE))
-    checks.failed += failed
-    if not worked and not failed:
+    inside = Printed(output)
+    checks.passed += inside.passed
+    checks.failed += len(inside.failed)
+    if not worked and not inside.failed:
         checks.check("packages in a minimal system", False, "see above")
 
 
@@ -278,7 +278,7 @@ def main():
             try_packages(work, args.minimal_system)
         except CantRun as why:
             checks.check("minimal system", False, why)
-        return 1 if checks.failed else 0
+        return checks.end()
     missing = sorted({package for tool, package in TOOLS.items() if not shutil.which(tool)})
     if missing and args.what != "source":
         checks.skip("packages", "needs " + " ".join(missing))

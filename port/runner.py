@@ -12,6 +12,7 @@ sys.path.insert(0, os.path.join(ROOT, "tests"))
 
 import ktap  # noqa: E402
 import mutation  # noqa: E402
+from checks import Checks  # noqa: E402
 
 CANT_RUN = 77  # exit status: a program or a package is missing
 JOBS = str(os.cpu_count() or 1)
@@ -86,15 +87,11 @@ def judge(lines, documents):
     return ktap.judge("\n".join(lines), documents, console=True)
 
 
-class Sum:
+class Sum(Checks):
     """Prints the results of all machines, counts them, and prints the last line."""
 
-    def __init__(self):
-        self.passed = self.failed = 0
-
     def fault(self, name, text):
-        say("FAULT %s: %s" % (name, text))
-        self.failed += 1
+        self.check(name, False, text)
 
     def add(self, name, verdict, expected=None):
         """Adds a machine on which everything must pass or, with `expected`, which must fail in that way. Skipped cases
@@ -110,11 +107,11 @@ class Sum:
         say("%s: %d cases passed, %d faults" % (name, len(verdict.passed), len(verdict.faults)))
         self.passed += len(verdict.passed)
         for skip in verdict.skipped:
-            say("SKIPPED %s: %s: %s" % (name, *skip))
+            self.skip(name, "%s: %s" % skip)
         for text in verdict.faults[:20]:
             self.fault(name, text)
 
     def end(self):
         """Returns the exit status."""
-        say("%d passed, %d failed" % (self.passed, self.failed))
-        return 1 if self.failed else 0 if self.passed else CANT_RUN
+        status = super().end()
+        return status if self.passed or self.failed else CANT_RUN

@@ -32,7 +32,7 @@ import sys
 import tarfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path[:0] = [os.path.join(ROOT, folder) for folder in ("tests", "single", "packaging")]
+sys.path[:0] = [os.path.join(ROOT, *folder) for folder in (("tests",), ("packaging", "single"), ("packaging",))]
 
 import checks  # noqa: E402
 import deb  # noqa: E402

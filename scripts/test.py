@@ -11,12 +11,11 @@
 Each stage runs in a lane. What must not have neighbours, such as the stress tests, runs at the end, one after the other.
 A line is printed when a stage begins and when it ends; "processor" is the time that it kept processors busy. The last line
 is "N passed, N failed, N skipped". Exits with 1 if anything failed or a stage ran no test, with 130 after ^C, which ends
-everything that was started. The output of each stage is in build/test/STAGE.log. times.py prints where the time went,
-caught.py the mutants that were caught.
+everything that was started. The output of each stage is in build/test/STAGE.log, the times of its tests are in STAGE-*.xml.
+caught.py prints the mutants that were caught.
 """
 import argparse
 import glob
-import json
 import os
 import re
 import shutil
@@ -29,6 +28,11 @@ import traceback
 import xml.etree.ElementTree as xml
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [os.path.join(ROOT, folder) for folder in ("scripts", "tests")]
+
+import areas  # noqa: E402
+from checks import Printed  # noqa: E402
+
 LOGS = os.path.join(ROOT, "build", "test")
 CLANG_FORMAT = 14  # other versions break some lines differently
 CANT_RUN = 77  # the exit status of a test that can't run here
@@ -37,13 +41,6 @@ CANT_RUN = 77  # the exit status of a test that can't run here
 MODELS = ("qemu64", "SandyBridge", "Haswell", "EPYC-Milan")
 BUSY = 4  # shares of the tests that run at a time in the stage busy
 LOOP = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"
-# The stage busy leaves these out: they compile, inspect compiled code or run one thread, so load only slows them down; or they
-# are other projects' tests, some of which race the clock.
-NOT_WHEN_BUSY = "^(%s)$" % "|".join((
-    "headers", "codegen", "compilers", "copies.pairs", "extern.*", "runners", "bootstrap",
-    "install", "subproject", "guide", "docs", "examples", "single", "lab.*", "musl", "tools.(cost|gdb|probes|hf-run.suites)",
-    "nofault.(sweep.*|link|gone|sanitize)", "tmpfs.*", "zephyr.seam",
-    ".*mutant.*", "model.*", "abi.*", "man.*"))
 # What CMakePresets.json sets for all tests, for ctest without a preset.
 LIKE_PRESET = ("--output-on-failure", "--test-output-size-passed", "1000000", "--test-output-size-failed", "1000000",
                "--timeout", "2400", "--no-tests=error")
@@ -131,11 +128,10 @@ class Stage:
         self.status = None  # exit status of the last command; None if it reached the time limit
         self.seconds = 0
         self.processor = 0  # seconds
-        self.steps = []  # (command, seconds, processor seconds)
+        self.commands = 0  # that have run
 
     def run(self, *command, **environment):
         """Run a command and append its output to the log. Returns (succeeded, output)."""
-        begun = time.monotonic()
         with open(self.log, "a", encoding="utf-8") as log:
             log.write("+ %s\n" % " ".join(command))
             log.flush()
@@ -147,7 +143,7 @@ class Stage:
                 log.write("%s\n" % error)
             if self.status is None:
                 log.write("\nended: it did not end in %d s\n" % LIMIT)
-        self.steps.append((" ".join(command), time.monotonic() - begun, used))
+        self.commands += 1
         self.processor += used
         with open(self.log, encoding="utf-8", errors="replace") as log:
             log.seek(start)
@@ -185,9 +181,14 @@ def preset(stage):
     """Configure, build and ctest the preset of the same name."""
     if not stage.step("configure", "cmake", "--preset", stage.name):
         return
-    targets, tests = PARTS.get(stage.name, ([], []))
-    if build(stage, stage.name, *targets):
-        ctest(stage, stage.name, "-LE", "alone|thorough", *tests)
+    needed = ["--target", *areas.targets(stage.name, [stage.name])] if stage.name in PARTS else []
+    if build(stage, stage.name, *needed):
+        ctest(stage, stage.name, "-LE", areas.labelled(["alone", "thorough"]), *part_of(stage.name))
+
+
+def part_of(name):
+    """ctest's options for the part of a preset that `make test` runs."""
+    return ["-L", areas.labelled([name])] if name in PARTS else []
 
 
 def build(stage, name, *target):
@@ -198,20 +199,20 @@ def build(stage, name, *target):
 def preset_alone(stage):
     """The tests of the preset that need the machine for themselves. They run even if others have failed."""
     if not {"configure", "build"} & set(stage.failed):
-        ctest(stage, stage.name, "-L", "alone", "--no-tests=ignore", *PARTS.get(stage.name, ([], []))[1])
+        ctest(stage, stage.name, "-L", areas.labelled(["alone"]), "--no-tests=ignore", *part_of(stage.name))
 
 
 def thorough(stage):
     """The tests that `make test` leaves out: mutants, other compilers' and processors' code, the simulator's accuracy."""
     for name in (name for name in QUICK if STAGES[name] is preset and name not in PARTS):
         if built(stage, name):
-            ctest(stage, name, "-L", "thorough", "--no-tests=ignore")
+            ctest(stage, name, "-L", areas.labelled(["thorough"]), "--no-tests=ignore")
 
 
 def rest(stage, name):
     """What `make test` leaves out of this preset: other targets of the same build, and their tests."""
     if built(stage, name) and build(stage, name):
-        ctest(stage, name, "-LE", "alone", "-E", PARTS[name][1][1])
+        ctest(stage, name, "-LE", areas.labelled(["alone", name]))
 
 
 def asan_rest(stage):
@@ -235,7 +236,7 @@ def built(stage, name):
 
 def ctest(stage, name, *options, where=()):
     """Run and count the tests of a preset that has been built; `where` has ctest's options in place of the preset."""
-    junit = os.path.join(LOGS, "%s-%s-%d.xml" % (stage.name, name, len(stage.steps)))
+    junit = os.path.join(LOGS, "%s-%s-%d.xml" % (stage.name, name, stage.commands))
     if os.path.exists(junit):
         os.remove(junit)
     before = len(stage.failed)
@@ -254,8 +255,7 @@ def count(stage, junit):
         skipped = test.find("skipped")
         if test.get("status") == "run":
             stage.passed += 1
-            stage.skipped += ["%s/%s" % (name, skip)
-                              for skip in re.findall(r"^SKIPPED (.*)", said, re.MULTILINE)]
+            stage.skipped += ["%s/%s" % (name, skip) for skip in Printed(said).skipped]
         elif test.get("status") == "disabled":
             stage.skipped.append("%s: disabled" % name)
         elif skipped is not None and skipped.get("message", "").startswith("SKIP_"):
@@ -313,12 +313,8 @@ def busy(stage):
     So tests that otherwise run alone have neighbours. In place of a share that has ended runs a loop."""
     if not built(stage, "release"):
         return
-    worked, output = stage.run("ctest", "--test-dir", os.path.join("build", "release"), "--exclude-regex", NOT_WHEN_BUSY,
-                               "--show-only=json-v1")
-    if not worked:
-        stage.fail("ctest", output)
-        return
-    listed = [test["name"] for test in json.JSONDecoder().raw_decode(output[output.index("{"):])[0]["tests"]]
+    left_out = ("-LE", areas.labelled(["not-busy"]))
+    listed = [test.name for test in areas.tests("release", *left_out)]
     shares = balanced(seconds_of(listed, "release"), BUSY)
     parts, loops = [Stage("%s-%d" % (stage.name, number + 1)) for number in range(BUSY)], []
 
@@ -330,7 +326,7 @@ def busy(stage):
         open(part.log, "w", encoding="utf-8").close()
         try:
             # Not a range of the tests that are not excluded, but these of them.
-            ctest(part, "release", "--exclude-regex", NOT_WHEN_BUSY, "-I", ",".join(map(str, [0, 0, 0, *shares[number]])),
+            ctest(part, "release", *left_out, "-I", ",".join(map(str, [0, 0, 0, *shares[number]])),
                   where=("--test-dir", folder, *LIKE_PRESET))
         except Stopped:
             part.fail("stopped")
@@ -352,7 +348,7 @@ def busy(stage):
     for part in parts:
         stage.passed += part.passed
         stage.processor += part.processor
-        for name in ("failed", "skipped", "shown", "steps"):
+        for name in ("failed", "skipped", "shown"):
             getattr(stage, name).extend(getattr(part, name))
 
 
@@ -401,20 +397,17 @@ def rust(stage):
 
 
 def lines(stage, *command):
-    """Run a script that prints "FAULT name", "FAILED name" and "SKIPPED name: why", and last "N passed, N failed"."""
+    """Run a script whose output is that of tests/checks.py."""
     worked, output = stage.run(sys.executable, "-B", *command)
-    stage.skipped += re.findall(r"^SKIPPED (.*)", output, re.MULTILINE)
+    found = Printed(output)
+    stage.skipped += found.skipped
     if stage.status == CANT_RUN:
         stage.excused = bool(stage.skipped)
         return
-    total = re.search(r"^(\d+) passed, (\d+) failed\s*\Z", output, re.MULTILINE)
-    if total:
-        stage.passed += int(total[1])
-    for fault in re.findall(r"^FAULT (.*)", output, re.MULTILINE):
-        stage.fail(fault, fault)
-    for name in re.findall(r"^FAILED ([^:\n]*)", output, re.MULTILINE):
-        stage.fail(name, output)
-    if (not worked or not total) and not stage.failed:
+    stage.passed += found.passed
+    for name, why in found.failed.items():
+        stage.fail(name, why)
+    if not (worked and found.is_complete) and not stage.failed:
         stage.fail(os.path.basename(command[0]), output)
 
 
@@ -456,13 +449,8 @@ STAGES = {
 }
 # The stages of `make test`.
 QUICK = ("release", "asan", "tsan", "report", "format-check")
-# Of these presets `make test` builds and tests a part, and the stage NAME-rest the others. For AddressSanitizer it is what
-# calls each function of the library and of tmpfs; for ThreadSanitizer the tests with threads.
-PARTS = {
-    "asan": (["--target", "unit_tests", "unit_validate_tests", "tmpfs_tests", "nofault.sweep", "atomics", "tmpfs_stress"],
-             ["-R", "^(unit_|tmpfs_tests|nofault.sweep$|battery|stress|tmpfs.stress)"]),
-    "tsan": (["--target", "atomics", "tmpfs_stress"], ["-R", "^(battery|stress|tmpfs.stress)"]),
-}
+# Of these presets `make test` builds and tests what has the preset's name as a label, and the stage NAME-rest the others.
+PARTS = ("asan", "tsan")
 # A stage begins when these have ended: it uses their build, or the packages would contain half a manual.
 AFTER = {
     "processors": ("release",),
@@ -593,22 +581,14 @@ def summary(stages, seconds):
     return 1 if failed else 0
 
 
-def write_times(stages):
-    """Put the times of these stages into times.json, for times.py; those of other stages stay."""
-    path = os.path.join(LOGS, "times.json")
-    try:
-        with open(path, encoding="utf-8") as file:
-            rows = json.load(file)
-    except (OSError, ValueError):
-        rows = {}
-    rows.update({stage.name: {"seconds": stage.seconds, "processor": stage.processor, "steps": stage.steps}
-                 for stage in stages})
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump(rows, file, indent=1)
-
-
-def chosen(args):
-    """The names of the stages that the command line asks for, in the order of STAGES."""
+def chosen(words):
+    """(the names of the stages that the command line asks for, in the order of STAGES; how many run at a time)"""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--rest", action="store_true")
+    parser.add_argument("--lanes", type=int, default=LANES)
+    parser.add_argument("stage", nargs="*")
+    args = parser.parse_args(words)
     if unknown := [name for name in args.stage if name not in STAGES]:
         sys.exit("unknown stage: %s; the stages are: %s" % (" ".join(unknown), " ".join(STAGES)))
     wanted = set(args.stage)
@@ -616,7 +596,7 @@ def chosen(args):
         wanted |= set(QUICK)
     if args.all or args.rest:
         wanted |= set(STAGES) - set(QUICK)
-    return [name for name in STAGES if name in wanted]
+    return [name for name in STAGES if name in wanted], max(1, args.lanes)
 
 
 def interrupt(*_):
@@ -624,13 +604,8 @@ def interrupt(*_):
 
 
 def main(words):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--all", action="store_true")
-    parser.add_argument("--rest", action="store_true")
-    parser.add_argument("--lanes", type=int, default=LANES)
-    parser.add_argument("stage", nargs="*")
-    args = parser.parse_args(words)
-    stages = [Stage(name) for name in chosen(args)]
+    names, lanes = chosen(words)
+    stages = [Stage(name) for name in names]
     os.makedirs(LOGS, exist_ok=True)
     os.environ["PYTHONPYCACHEPREFIX"] = os.path.join(ROOT, "build", "pycache")
     os.environ.pop("MAKEFLAGS", None)
@@ -640,14 +615,13 @@ def main(words):
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, interrupt)
     try:
-        run_stages(stages, max(1, args.lanes))
+        run_stages(stages, lanes)
     except KeyboardInterrupt:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
         print("\nstopped: ending what runs", flush=True)
         children.stop()
         return 130
-    write_times(stages)
     return summary(stages, time.monotonic() - begun)
 
 

@@ -6,36 +6,31 @@
     tested.py --stage STAGE    the same; compare the column of this stage, which must have been built
     tested.py --update         write the tables between the two marks
 
-The columns of Linux programs come from the tests that ctest lists for a stage, so they need the stage's build folder. Each
+The columns of Linux programs come from the labels of the tests that ctest lists for a stage (tests/areas.txt), and from the
+suites of the unit tests, which begin with the name of a row; so they need the stage's build folder. Each
 stage checks its own column (the test readme.tested). --update keeps the column of a stage that has not been built, and
 reports that. The columns of the ports come from the suites of the battery, which all ports run, and from the locks and
 headers that their own programs name. The second table lists the stages of scripts/test.py, and the compilers of
 tests/compilers/run.py.
 """
 import argparse
-import importlib.util
 import json
 import os
 import re
-import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [os.path.join(ROOT, folder) for folder in ("scripts", "tests/compilers")]
+
+import areas  # noqa: E402
+import run as compilers  # noqa: E402 (tests/compilers/run.py)
+import test  # noqa: E402 (scripts/test.py)
+
 PAGE = os.path.join(ROOT, "docs", "testing.md")
 BEGIN, END = "<!-- tested: begin -->\n", "<!-- tested: end -->\n"
 
-# row: (regular expression for the suites of the unit tests, stems of the other tests)
-ROWS = {
-    "refcount": ("Refcount", ["refcount", "refcount_lock"]),
-    "spinlock": ("Spinlock", ["spinlock"]),
-    "lockref": ("Lockref", ["lockref", "lockref_waitfree"]),
-    "rcuref": ("ValidateRcuref", ["rcuref"]),
-    "mutex, cond": ("Mutex|Cond", ["mutex", "cond"]),
-    "region, safe": ("Region|Safe", ["region"]),
-    "nofault": ("NoFault", ["nofault"]),
-    "report": ("Report", ["report"]),
-    "validate": ("Validate", ["validate"]),
-}
+# Each is one area, or several.
+ROWS = ["refcount", "spinlock", "lockref", "rcuref", "mutex, cond", "region, safe", "nofault", "report", "validate"]
 
 # column: its stages. The first stage determines the cells; the others must test the same rows. tsan-clang and aarch64-lse
 # are left out, since they only repeat the battery and the stress tests.
@@ -55,26 +50,15 @@ NOTES = {
 }
 
 
-def module(*path):
-    """Loads one of the project's scripts as a module."""
-    file = os.path.join(ROOT, *path)
-    spec = importlib.util.spec_from_file_location(path[-1][:-3], file)
-    loaded = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(loaded)
-    return loaded
-
-
 def text_of(*path):
     with open(os.path.join(ROOT, *path), encoding="utf-8") as file:
         return file.read()
 
 
 def registered(stage):
-    """The names of the tests that ctest runs for a stage; none if the stage has not been built."""
-    done = subprocess.run(["ctest", "--preset", stage, "--show-only=json-v1"], cwd=ROOT, stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL, check=False)
-    names = [test["name"] for test in json.loads(done.stdout).get("tests", [])] if done.returncode == 0 else []
-    return [] if any(name.startswith("unit_") and name.endswith("_NOT_BUILT") for name in names) else names
+    """The tests that ctest runs for a stage; none if the stage has not been built."""
+    tests = areas.tests(stage)
+    return [] if any(re.match(r"unit_.*_NOT_BUILT$", test.name) for test in tests) else tests
 
 
 def suites():
@@ -85,34 +69,36 @@ def suites():
 
 def words(row, column, tests):
     """The words of a cell: how the row's headers are tested on the column's platform."""
-    unit, stems = ROWS[row]
-    battery = suites() & set(stems)
+    of_row = row.split(", ")
+    names = "(%s)" % "|".join(of_row)
+    battery = any(suite.startswith(tuple(of_row)) for suite in suites())
 
-    def has(pattern):
-        return any(re.fullmatch(pattern, test) for test in tests)
+    def has(kind):
+        """Whether a test of the row's areas is of this kind."""
+        return any(re.match(kind, test.name) for test in tests if set(of_row) & set(test.labels))
 
-    of_stems = "(%s)" % "|".join(stems)
-    program = column.startswith(("Linux program", "freestanding")) or column.endswith("(qemu)")
+    def has_unit_tests():
+        return any(re.match(r"unit\w*tests\.(\w+/)?(validate)?%s" % names, test.name, re.IGNORECASE) for test in tests)
+
+    is_emulated = column.endswith("(qemu)")
+    is_program = column.startswith(("Linux program", "freestanding")) or is_emulated
+    if column == "freestanding":  # the test `headers` compiles all that the battery includes
+        return ["compiles"] * (battery and any(test.name == "headers" for test in tests))
     there = [
-        ("tested", has(r"unit\w*tests\.(\w+/)?(%s).*" % unit) or battery and has("battery")
-         if program else battery),
-        ("model-checked", has(r"model\." + of_stems)),
-        ("stressed", has(r"stress\." + of_stems)),
-        ("every size and place", column.startswith("Linux program") and has(of_stems + r"\.sweep")),
+        ("tested", has_unit_tests() or battery and any(test.name == "battery" for test in tests) if is_program else battery),
         ("LL/SC and LSE", "aarch64" in COLUMNS[column] and battery and row != "nofault"),
     ]
-    if column == "freestanding":
-        return ["compiles"] * bool(battery and has("headers"))  # the test `headers` compiles all that the battery includes
-    if column.endswith("(qemu)"):
-        there = [(word, good) for word, good in there if word in ("tested", "LL/SC and LSE")]
-    elif not program:
+    if column.startswith("Linux program"):
+        there += [("model-checked", has(r"model\.(?!.*\.mutant)")), ("stressed", has(r"stress\.")),
+                  ("every size and place", has(r"\w+\.sweep"))]
+    elif not is_emulated:
         locks = re.search(r"#define HANDOFF_LOCKS\(X\)((?:.*\\\n)*.*)", text_of("port", "handoff.h"))[1] \
             if "handoff.h" in text_of("port", COLUMNS[column][0], "handoff.c") else ""
         kernels = COLUMNS[column] == ["kernel"]
-        there = there[:1] + [
-            ("contended", re.search(r", (hf|handoff)_(%s)" % "|".join(stems), locks)),
-            ("against the kernel's", kernels and any("linux/%s.h" % stem in text_of("port", "kernel", "differential.c")
-                                                     for stem in stems)),
+        there += [
+            ("contended", re.search(r", (hf|handoff)_%s" % names, locks)),
+            ("against the kernel's", kernels and any("linux/%s.h" % name in text_of("port", "kernel", "differential.c")
+                                                     for name in of_row)),
             ("on a user's pages", kernels and row == "nofault" and "user_memory" in text_of("port", "kernel", "Kbuild")),
         ]
     found = [word for word, good in there if good]
@@ -139,18 +125,12 @@ def cells(column, page, stage):
             for row, cell in zip(ROWS, before)]
 
 
-def compilers():
-    """"gcc 11 to 14, clang 14 to 19\""""
-    versions = module("tests", "compilers", "run.py").VERSIONS
-    return ", ".join("%s %d to %d" % (name, min(these), max(these)) for name, these in versions.items())
-
-
 def stages():
     """Yields (name, description) of each stage."""
     presets = {preset["name"]: preset.get("displayName", "") for preset in
                json.loads(text_of("CMakePresets.json"))["configurePresets"]}
     help_of = dict(re.findall(r"^([a-z-]+):.*?## (.*)", text_of("Makefile"), re.MULTILINE))
-    for name, function in module("scripts", "test.py").STAGES.items():
+    for name, function in test.STAGES.items():
         said = (function.__doc__ or name).strip().split("\n")[0]
         if said.startswith(("Configure,", "The port of")):  # one function for several stages
             said = presets.get(name) or help_of.get(name)
@@ -158,7 +138,6 @@ def stages():
 
 
 def tables(page, stage):
-    test = module("scripts", "test.py")
     for column, names in COLUMNS.items():
         if missing := [name for name in names if name not in test.STAGES]:
             sys.exit("tested.py: %s: no stage %s" % (column, " ".join(missing)))
@@ -167,8 +146,8 @@ def tables(page, stage):
     lines += ["| %s | %s |" % (row, " | ".join(column[n] for column in columns)) for n, row in enumerate(ROWS)]
     lines += ["", "| stage | what |", "| --- | --- |"]
     lines += ["| `%s` | %s |" % stage for stage in stages()]
-    lines += ["", "Built without a warning by %s, those of them that the machine has; the stages use the "
-              "system's own." % compilers()]
+    versions = ", ".join("%s %d to %d" % (name, min(these), max(these)) for name, these in compilers.VERSIONS.items())
+    lines += ["", "Built without a warning by %s, those of them that the machine has; the stages use the system's own." % versions]
     return "\n".join(lines) + "\n"
 
 

@@ -2,16 +2,18 @@
 """The output format of all test runners, and helpers that they share.
 
 One line per check, "ok NAME", "FAILED NAME: why" or "SKIPPED NAME: why", then "N passed, N failed".
-scripts/test.py parses these lines.
 
     checks = Checks()
     checks.check("two and two", 2 + 2 == 4)
     checks.attempt("compiles", compile_it, "a.c")     passes unless compile_it("a.c") raises Failed or Skip
     return checks.end()                               the exit status
+
+Printed(text) reads these lines; tests/ktap.py judges the output of test programs.
 """
 import argparse
 import glob
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -63,6 +65,20 @@ class Checks:
         return 1 if self.failed or not self.passed else 0
 
 
+class Printed:
+    """What a runner has printed: the number of passed checks, {failed check: why}, ["NAME: why" of each skip], and whether it
+    came to its last line."""
+
+    def __init__(self, text):
+        found = re.findall(r"^(ok|FAILED|SKIPPED) ((.*)(?:\n(?!ok |FAILED |SKIPPED |\d+ passed, \d+ failed).*)*)", text,
+                           re.MULTILINE)
+        totals = re.findall(r"^(\d+) passed, \d+ failed$", text, re.MULTILINE)
+        self.passed = int(totals[-1]) if totals else sum(state == "ok" for state, _, _ in found)
+        self.failed = {line.partition(":")[0]: whole for state, whole, line in found if state == "FAILED"}
+        self.skipped = [line for state, _, line in found if state == "SKIPPED"]
+        self.is_complete = bool(totals)
+
+
 def arguments(doc, *required, names=None, **more):
     """Parse the command line: a required --NAME VALUE for each of `required`; an option for each of `more`, whose
     value is a dictionary of arguments for add_argument(); and any number of words, called `names`."""
@@ -106,7 +122,7 @@ def sanitizer_prefix(*command, program):
     """Build an empty program with a sanitizer, by this command. Return the words before such a program with which it
     runs: none, or "setarch -R" if the sanitizer can't cope with this much address randomisation.
 
-    With more than 28 bits of it a program may start by chance, so there "setarch -R" comes first."""
+    With more than 28 bits of it a program starts only by chance: then "setarch -R" is tried first."""
     built = subprocess.run([*command, "-x", "c", "-", "-o", program], input="int main(void) { return 0; }", text=True,
                            stderr=subprocess.DEVNULL, check=False).returncode == 0
     prefixes = [[], ["setarch", "-R"]]

@@ -9,8 +9,8 @@
  *   ktap_skip("one core", "%s", other);
  *   return ktap_end();
  *
- * Lines that start with "# " may stand anywhere in between. (The battery has printing of its own: it
- * runs where no C library is.)
+ * Lines that start with "# " may stand anywhere in between. (The battery has printing of its own:
+ * it runs where no C library is.)
  */
 #include <stdarg.h>
 #include <stdbool.h>

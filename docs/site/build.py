@@ -20,13 +20,6 @@ sys.path.insert(0, HERE)
 import comments  # noqa: E402
 import pages  # noqa: E402
 
-# The order of the guides; any others follow, by name.
-GUIDES = ["choose", "object-cache", "pthread", "others", "atomics", "kernel", "faults", "porting", "reports",
-          "other-languages", "runtimes", "tools"]
-# The tables of docs/results.md that a header's page shows as its costs, if not the one with its name; and which rows of a
-# table that several headers share.
-COSTS = {"nofault": ("clear", "copy"), "rcuref": ("refcount",), "lockref_waitfree": ("lockref",)}
-ROWS = {"rcuref": ("rcuref", "default", "shared_ptr"), "lockref_waitfree": ("waitfree", "default", "bounded")}
 # The headers for porters: each has a page with its opening comment.
 SEAMS = ["internal/arch.h", "internal/env.h", "internal/env/bare.h", "internal/atomic.h", "internal/wait.h"]
 
@@ -46,16 +39,8 @@ def label(path):
     return "example-" + re.sub(r"[^a-z0-9]+", "-", os.path.basename(path).lower())
 
 
-def toctree(caption, entries):
-    return ".. toctree::\n   :hidden:\n%s\n%s\n" % ("   :caption: %s\n" % caption if caption else "",
-                                                   "".join("   %s\n" % entry for entry in entries))
-
-
-def list_table(rows, numbers=False):
-    out = [".. list-table::\n   :widths: auto\n   :class: hf-table%s\n   :header-rows: 1\n\n" % (" hf-numbers" if numbers else "")]
-    for row in rows:
-        out.append("   * - " + "\n     - ".join(pages.escape(cell) or "\\ " for cell in row) + "\n")
-    return "".join(out) + "\n"
+def toctree(entries):
+    return ".. toctree::\n   :hidden:\n\n%s\n" % "".join("   %s\n" % entry for entry in entries)
 
 
 def whole_theme(static):
@@ -97,7 +82,7 @@ class Site:
                         "docs/design/*.md", "docs/results/README.md", "tmpfs/*.md", "tmpfs/docs/*.md"):
             for path in sorted(set(glob.glob(pattern, root_dir=self.root)) - {"docs/design/README.md"}):
                 name = path[:-3].removeprefix("docs/")
-                found[path] = {"README.md": "readme", "docs/README.md": "documents",
+                found[path] = {"README.md": "index", "docs/README.md": "documents",
                                "docs/results/README.md": "results/readme"}.get(path, name)
         return found
 
@@ -160,27 +145,6 @@ class Site:
         return (".. image:: /_pictures/%s\n   :class: hf-diagram\n   :alt: The states of %s, drawn\n\n"
                 % (os.path.basename(self.picture(path)), header.stem))
 
-    def tables(self):
-        """{title: rows of cells} of the tables in docs/results.md."""
-        if not hasattr(self, "_tables"):
-            self._tables = {}
-            for part in re.split(r"^## ", read(os.path.join(self.root, "docs", "results.md")), flags=re.MULTILINE)[1:]:
-                title, _, text = part.partition("\n")
-                rows = [[re.sub(r"[*`]|\[([^]]*)\]\([^)]*\)", r"\1", cell).strip() for cell in line.strip("| ").split("|")]
-                        if not line.startswith("|  |") else ["", *(c.strip() for c in line.strip("| ").split("|"))]
-                        for line in text.split("\n") if line.startswith("|") and not re.match(r"\| ?:?---", line)]
-                if rows:
-                    self._tables[title] = rows
-        return self._tables
-
-    def costs(self, header):
-        wanted, only, out = COSTS.get(header.stem, (header.stem,)), ROWS.get(header.stem), []
-        for title, rows in self.tables().items():
-            if title.split(":")[0] in wanted:
-                kept = [row for row in rows[1:] if not only or row[0].split(" (")[0] in only]
-                out.append(pages.escape(title) + "\n\n" + list_table([rows[0], *kept], True))
-        return "".join(out) + "The machines, all tables, and how to measure yours: :doc:`/results`.\n\n" if out else ""
-
     # ---- pages ---------------------------------------------------------------------------------
 
     def generate(self):
@@ -195,11 +159,10 @@ class Site:
             write(os.path.join(self.source, document + ".md"), self.markdown(path))
         for header in self.order + self.seams:
             extra = {"Example": "".join(self.example(path) for path in header.examples() if path in self.examples),
-                     "Cost": self.costs(header), "State": self.diagram(header)}
+                     "State": self.diagram(header)}
             self.put(self.reference.page_of[header.path], self.reference.page(header, extra))
         self.indexes()
         self.programs()
-        self.guides()
         self.first_page()
 
     def put(self, document, *text):
@@ -213,11 +176,11 @@ class Site:
         names = [os.path.basename(self.reference.page_of[h.path]) for h in self.order]
         self.put("reference/index", pages.heading("Reference", "="),
                  "One page for each header, made from its comments by Doxygen. All names: :ref:`genindex`.\n\n",
-                 "".join(map(self.line, self.order)), "\n", toctree("", [*names, "seams"]))
+                 "".join(map(self.line, self.order)), "\n", toctree([*names, "seams"]))
         self.put("reference/seams", pages.heading("For porters", "="),
                  "What ``holdfast/internal`` requires of a processor and of a platform. It is not for programs.\n\n",
                  "".join(map(self.line, self.seams)), "\n",
-                 toctree("", [os.path.basename(self.reference.page_of[h.path]) for h in self.seams]))
+                 toctree([os.path.basename(self.reference.page_of[h.path]) for h in self.seams]))
         others = [path for path in self.examples if path not in self.placed]
         self.put("examples", pages.heading("Examples", "="), "Each is a program that CI compiles and runs.\n\n",
                  "".join("* :ref:`%s <%s>`\n" % item for item in self.examples.items()), "\n",
@@ -227,61 +190,37 @@ class Site:
                  "One page for each decision: context, decision, rejected alternatives, evidence.\n\n",
                  ".. toctree::\n   :maxdepth: 1\n\n", "".join("   /%s\n" % document for document in designs))
 
+    def manuals_by_hand(self):
+        return sorted(path for folder in ("docs/man", "tmpfs", "tools")
+                      for path in glob.glob(folder + "/**/*.1", root_dir=self.root, recursive=True))
+
     def programs(self):
         """Pages for section 1 of the manual, which is written by hand."""
         self.manuals = []
-        for path in sorted(glob.glob("docs/man/*.1", root_dir=self.root) + glob.glob("tmpfs/**/*.1", root_dir=self.root,
-                                                                                     recursive=True)):
+        for path in self.manuals_by_hand():
             done = subprocess.run(["man", "-P", "cat", "-l", os.path.join(self.root, path)], capture_output=True, text=True,
                                   check=False, env=dict(os.environ, MANWIDTH="78", LC_ALL="C.UTF-8"))
             name = os.path.basename(path)[:-2]
             self.put("man/" + name, pages.heading(name, "="), pages.code(re.sub(r".\x08", "", done.stdout)))
             self.manuals.append("man/" + name)
 
-    def guides(self):
-        found = [d for p, d in self.documents.items() if p.startswith("docs/guide/") and not p.endswith("README.md")]
-        rank = {name: n for n, name in enumerate(GUIDES)}
-        found.sort(key=lambda d: (rank.get(os.path.basename(d), len(GUIDES)), d))
-        shown = ("readme", "CHANGELOG", "CONTRIBUTING", "SECURITY", "documents", "results", "results/readme")
-        self.guide_pages = found + [d for p, d in self.documents.items()
-                                    if d not in shown and not p.startswith(("docs/guide/", "docs/design/"))]
-
     def first_page(self):
-        """The first page: installation, sample, a chart, the licence; and the navigation."""
-        readme = read(os.path.join(self.root, "README.md"))
-        sample = re.search(r"^```c\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)[1]
-        # On a phone a comment at the end of a line would wrap: put it above the line.
-        sample = re.sub(r"^( *)(\S.*?) +(/\*.*\*/)$", r"\1\3\n\1\2", sample.expandtabs(4), flags=re.MULTILINE)
-        self.put("index", pages.heading("Holdfast", "="),
-                 ".. rst-class:: hf-summary\n\nReference counts, locks and memory accesses that hold when they are misused,"
-                 " contended or faulted: one set of C and C++ headers for Linux programs, kernel modules and bare metal.\n\n",
-                 pages.code("git clone <this repository> holdfast && cd holdfast\nmake install PREFIX=/usr/local\n"
-                            "cc $(pkg-config --cflags holdfast) program.c $(pkg-config --libs holdfast)", "sh"),
-                 pages.code(sample, "c"),
-                 ":doc:`Which one do I take? </guide/choose>` :doc:`Guides <guide/README>`."
-                 " :doc:`Reference <reference/index>`.\n\n",
-                 "In CMake ``find_package(holdfast)`` and ``target_link_libraries(program holdfast::holdfast)``. As two files,"
-                 " by Debian packages, Conan, vcpkg and Meson: :doc:`packages`.\n\n",
-                 self.chart(),
-                 "Holdfast has the MIT licence. :doc:`What changed <CHANGELOG>`, :doc:`contributing <CONTRIBUTING>`,"
-                 " :doc:`security <SECURITY>`.\n\n",
-                 toctree("Start", ["Start here <readme>", "Examples <examples>"]),
-                 toctree("Guides", ["All guides <guide/README>", *self.guide_pages]),
-                 toctree("Reference", ["Overview <reference/index>", "All names <genindex>"]),
-                 toctree("Programs", self.manuals),
-                 toctree("Results", ["Measured <results>", "Raw results <results/readme>"]),
-                 toctree("Project", ["Design decisions <design/index>", "Changes <CHANGELOG>", "Contributing <CONTRIBUTING>",
-                                     "Security <SECURITY>", "documents"]))
-
-    def chart(self):
-        """The mutex and its peers: the chart of docs/results.md."""
-        match = re.search(r"!\[Mutex, machine (\w+)\]\((\S+)\)", read(os.path.join(self.root, "docs", "results.md")))
-        if not match:
-            return ""
-        return (pages.heading("Measured", "-") + ".. image:: /_pictures/%s\n   :alt: Times of mutexes, drawn\n\n"
-                % os.path.basename(self.picture("docs/" + match[2]))
-                + "Lock, increment, unlock on machine %s: less is better. Costs on all machines, and where Holdfast loses:"
-                  " :doc:`results`.\n\n" % match[1])
+        """README, and the navigation of all pages."""
+        guides = [document for path, document in self.documents.items() if path.startswith("docs/guide/")]
+        linked = re.findall(r"\(([\w-]+)\.md\)", read(os.path.join(self.root, "docs", "guide", "README.md")))
+        guides.sort(key=lambda document: [*linked, os.path.basename(document)].index(os.path.basename(document)))
+        elsewhere = ("index", "CHANGELOG", "CONTRIBUTING", "SECURITY", "documents", "results", "results/readme")
+        others = [document for document in self.documents.values()
+                  if document not in elsewhere and not document.startswith(("guide/", "design/"))]
+        write(os.path.join(self.source, "index.md"), self.markdown("README.md") + "".join(
+            "\n```{toctree}\n:hidden:\n:caption: %s\n\n%s\n```\n" % (caption, "\n".join(entries)) for caption, entries in (
+                ("Start", ["Start here <self>", "Examples <examples>"]),
+                ("Guides", ["All guides <guide/README>", *(name for name in guides if name != "guide/README"), *others]),
+                ("Reference", ["Overview <reference/index>", "All names <genindex>"]),
+                ("Programs", self.manuals),
+                ("Results", ["Measured <results>", "Raw results <results/readme>"]),
+                ("Project", ["Design decisions <design/index>", "Changes <CHANGELOG>", "Contributing <CONTRIBUTING>",
+                             "Security <SECURITY>", "documents"]))))
 
     def html(self):
         target, trees = os.path.join(self.out, "html"), os.path.join(self.out, "doctrees")
@@ -300,8 +239,7 @@ class Site:
         first = os.path.join(folder, "man1")
         shutil.rmtree(first, ignore_errors=True)
         os.makedirs(first)
-        for path in glob.glob("docs/man/*.1", root_dir=self.root) + glob.glob("tmpfs/**/*.1", root_dir=self.root,
-                                                                               recursive=True):
+        for path in self.manuals_by_hand():
             shutil.copy(os.path.join(self.root, path), first)
             made += 1
         return made

@@ -10,7 +10,8 @@ from comments import FIELDS
 
 # The order of the headers for a newcomer; any others follow.
 ORDER = ["mutex", "cond", "refcount", "refcount_lock", "rcuref", "lockref", "lockref_waitfree",
-         "lockref_counted", "spinlock", "spinlock_ticket", "intrusive_ptr", "nofault", "region", "report", "validate", "extern", "version"]
+         "lockref_counted", "spinlock", "spinlock_ticket", "intrusive_ptr", "nofault", "nofault_handler", "nofault_copy",
+         "nofault_word", "nofault_memory", "safe", "region", "report", "validate", "extern", "version"]
 FIRST = ["Use when / not when", "Operations", "Example", "Guards", "C++", "Ordering"]
 ENTRY_OF_DOMAIN = {"function": "function", "macro": "macro", "enum": "enum", "struct": "struct", "union": "union",
                    "type": "type"}
@@ -168,7 +169,7 @@ class Reference:
             + "".join("   * - %s\n     - %s\n" % tuple(self.inline(cell) or "\\ " for cell in row) for row in rows) + "\n")
 
     def page(self, header, extra):
-        """extra: {"Example", "Cost" or "State": reStructuredText that is not in the header}."""
+        """extra: {"Example" or "State": reStructuredText that is not in the header}."""
         out = [".. _hf-%s:\n\n" % header.stem.replace("/", "-").replace("_", "-"), heading(header.stem, "="),
                ".. rst-class:: hf-summary\n\n%s\n\n" % self.inline(sentence(header.summary)),
                code("#include <holdfast/%s>" % header.path, "c")]
@@ -181,8 +182,6 @@ class Reference:
             if name in ("Example", "State"):
                 out.append(extra.pop(name, ""))
             out.append(self.text(parts))
-            if name == "Ordering" and extra.get("Cost"):
-                out.append(heading("Cost", "-") + extra.pop("Cost"))
         out += [heading(name, "-") + text for name, text in extra.items() if text]
         if any(entry.kind != "class" for entry in header.entries):
             out.append(heading("Reference", "-"))

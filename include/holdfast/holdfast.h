@@ -23,6 +23,7 @@
 #include "refcount_lock.h"
 #include "region.h"
 #include "report.h"
+#include "safe.h"
 #include "spinlock.h"
 #include "spinlock_ticket.h"
 #include "validate.h"

@@ -157,7 +157,7 @@ hf_detail_freed(const T *, const refcounted<Base, delete_object> *);
 template <class T>
 hf_detail_freed_by_hooks hf_detail_freed(const T *, const volatile void *);
 
-/* For overload resolution: does a U * convert to a T *? */
+/* For overload resolution: does a pointer to U convert to one to T? */
 template <class T>
 constexpr bool hf_detail_is_a(T *)
 {

@@ -39,7 +39,7 @@ class HoldfastConan(ConanFile):
         if self.conan_data:
             return
         root = os.path.join(self.recipe_folder, "..", "..")
-        for pattern in ("CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "share/*", "src/*"):
+        for pattern in ("CMakeLists.txt", "LICENSE", "include/*", "packaging/cmake/*", "packaging/share/*", "src/*"):
             copy(self, pattern, root, self.export_sources_folder)
 
     def validate(self):

@@ -5,9 +5,9 @@
 #include "holdfast/internal/atomic.h"
 #include "holdfast/internal/env.h"
 
-/* Asserts a layout that share/gdb/holdfast.py relies on, unless atomics have another size. */
+/* Asserts a layout that packaging/share/gdb/holdfast.py relies on, unless atomics have another size. */
 #define HF_DETAIL_DEBUGGERS_KNOW(layout)                                                           \
-	HF_STATIC_ASSERT(sizeof(hf_atomic32_t) != 4 || (layout), "share/gdb/holdfast.py")
+	HF_STATIC_ASSERT(sizeof(hf_atomic32_t) != 4 || (layout), "packaging/share/gdb/holdfast.py")
 
 /* Prints a line where a person will see it. Async-signal-safe. */
 void hf_detail_env_print(const char *line, size_t len);

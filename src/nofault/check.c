@@ -41,7 +41,7 @@ static enum hf_nofault_obstacle obstacle(void)
 	}
 	if (pthread_sigmask(SIG_SETMASK, NULL, &mask) || sigaltstack(NULL, &stack))
 		return HF_NOFAULT_FILTERED;
-	if (!hf_detail_nofault_is_decided())
+	if (!hf_detail_handler_is_chosen())
 		return HF_NOFAULT_NOT_INSTALLED;
 	if (!hf_nofault_owned())
 		return HF_NOFAULT_OTHER_HANDLER;

@@ -21,14 +21,11 @@
 typedef bool (*hf_detail_fault_hook_t)(int signal, const siginfo_t *info, void *context,
 				       sigjmp_buf **jump);
 
-/*
- * Installs the handler, unless it has been installed before or the program's own calls
- * hf_nofault_handle(). Returns 0 or -errno.
- */
-int hf_detail_nofault_ensure(void) __attribute__((visibility("hidden")));
+/* Has the program chosen its handler: has it called hf_nofault_install() or hf_nofault_handle()? */
+bool hf_detail_handler_is_chosen(void) __attribute__((visibility("hidden")));
 
-/* Was hf_nofault_install() or hf_nofault_handle() called? */
-bool hf_detail_nofault_is_decided(void) __attribute__((visibility("hidden")));
+/* hf_nofault_install(), unless the program has chosen its handler. Returns 0 or -errno. */
+int hf_detail_nofault_install_unless_chosen(void) __attribute__((visibility("hidden")));
 
 extern hf_atomic64_t hf_detail_fault_hook __attribute__((visibility("hidden")));
 

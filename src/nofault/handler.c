@@ -82,7 +82,10 @@ static bool call_hook(int signal, const siginfo_t *info, void *context, sigjmp_b
 	return hook && hook(signal, info, context, jump);
 }
 
-/* Neither hf_nofault_install() nor hf_nofault_handle() was called: hf_detail_nofault_watch() has set a handler, only to report that. */
+/*
+ * Neither hf_nofault_install() nor hf_nofault_handle() was called: hf_detail_nofault_watch() has set
+ * a handler, only to report that.
+ */
 HF_COLD void report_missing_install(uintptr_t pc)
 {
 	char line[128], *at = line;
@@ -106,7 +109,7 @@ static bool recover(int signal, const siginfo_t *info, void *context, sigjmp_buf
 
 	if (!to)
 		return call_hook(signal, info, context, jump);
-	if (HF_UNLIKELY(!hf_detail_nofault_is_decided())) {
+	if (HF_UNLIKELY(!hf_detail_handler_is_chosen())) {
 		report_missing_install((uintptr_t)HF_ARCH_CONTEXT_PC(u));
 		return false;
 	}
@@ -117,7 +120,7 @@ static bool recover(int signal, const siginfo_t *info, void *context, sigjmp_buf
 	if (!mark ||
 	    (has_address(signal, info) && !hf_detail_mark_accesses(mark, (uintptr_t)info->si_addr)))
 		return call_hook(signal, info, context, jump);
-	if (HF_UNLIKELY(!hf_detail_nofault_is_decided())) {
+	if (HF_UNLIKELY(!hf_detail_handler_is_chosen())) {
 		report_missing_install(0);
 		return false;
 	}
@@ -141,7 +144,7 @@ bool hf_nofault_handle(int signal, const void *information, void *context)
 {
 	sigjmp_buf *jump = NULL;
 
-	hf_detail_nofault_decide();
+	hf_detail_handler_set_chosen();
 	if (!information)
 		return false;
 	if (!recover(signal, (const siginfo_t *)information, context, &jump))
@@ -156,22 +159,35 @@ bool hf_nofault_handle(int signal, const void *information, void *context)
 int hf_detail_set_action(int signal, void (*action)(int))
 {
 	struct sigaction simple;
+
 	memset(&simple, 0, sizeof(simple));
 	simple.sa_handler = action;
 	return sigaction(signal, &simple, NULL);
-} /* * Exception to H5: qemu-user up to 8.1, which has no vDSO, mistakes a signal that a process queues * to itself with the si_code of a fault for a crash of qemu, and lets a SIGBUS repeat for ever if it * is blocked. There a memory fault is left to repeat with the default action, and other signals are * sent without their siginfo. */
+}
+
+/*
+ * Exception to H5: qemu-user up to 8.1, which has no vDSO, mistakes a signal that a process queues
+ * to itself with the si_code of a fault for a crash of qemu, and lets a SIGBUS repeat for ever if it
+ * is blocked. There a memory fault is left to repeat with the default action, and other signals are
+ * sent without their siginfo.
+ */
 static bool may_queue(const siginfo_t *info)
 {
 	return info->si_code <= 0 || getauxval(AT_SYSINFO_EHDR);
-} /* Will the instruction raise the signal again? Not if a process has queued it with this siginfo. */
+}
+
+/* Will the instruction raise the signal again? Not if a process has queued it with this siginfo. */
 static bool will_repeat(int signal, const siginfo_t *info, const void *context)
 {
 	return is_fault(signal, info) && info->si_code != HF_DETAIL_SI_KERNEL && may_queue(info) &&
 	       HF_ARCH_CONTEXT_FAULTED_AT((const ucontext_t *)context, info->si_addr);
-} /* Returns false if a filter of system calls does not allow it. */
+}
+
+/* Returns false if a filter of system calls does not allow it. */
 static bool queue_to_itself(int signal, siginfo_t *info)
 {
 	pid_t process = getpid(), thread = (pid_t)syscall(SYS_gettid);
+
 	if (hf_detail_set_action(signal, SIG_DFL))
 		return false;
 	if (may_queue(info)) {
@@ -181,17 +197,23 @@ static bool queue_to_itself(int signal, siginfo_t *info)
 		return true;
 	}
 	return !syscall(SYS_tgkill, process, thread, signal);
-} /* H5 */
+}
+
+/* H5 */
 static void die_of(int signal, siginfo_t *info, void *context)
 {
 	if (will_repeat(signal, info, context) || !queue_to_itself(signal, info)) {
-		(void)sigaddset(
-			&((ucontext_t *)context)->uc_sigmask,
-			signal); /* A signal that was sent does not repeat. A fault in our handler kills, too: H4. */
+		(void)sigaddset(&((ucontext_t *)context)->uc_sigmask, signal);
+		/* A signal that was sent does not repeat. A fault in our handler kills, too: H4. */
 		if (info->si_code <= 0)
 			*(volatile char *)(uintptr_t)signal = 0;
 	}
-} /* * The kernel does not let a fault be ignored. A fault that repeats when our handler returns is left * to the kernel, with SIG_IGN set; a signal that was sent is ignored. */
+}
+
+/*
+ * The kernel does not let a fault be ignored. A fault that repeats when our handler returns is left
+ * to the kernel, with SIG_IGN set; a signal that was sent is ignored.
+ */
 static void ignore(int signal, siginfo_t *info, void *context)
 {
 	if (info->si_code <= 0 || (signal == SIGBUS && info->si_code == HF_DETAIL_BUS_MCEERR_AO))
@@ -200,10 +222,13 @@ static void ignore(int signal, siginfo_t *info, void *context)
 	    (signal == SIGSEGV && info->si_code == HF_DETAIL_SEGV_MTEAERR) ||
 	    will_repeat(signal, info, context) || hf_detail_set_action(signal, SIG_IGN))
 		die_of(signal, info, context);
-} /* Gets the previous action; returns true if it is a handler to call. */
+}
+
+/* Gets the previous action; returns true if it is a handler to call. */
 static bool choose_before(int signal, siginfo_t *info, void *context, struct sigaction *before)
 {
 	unsigned int i = signal == SIGSEGV ? 0 : 1;
+
 	*before = hf_detail_saved[i].action[hf_atomic32_load_acquire(&hf_detail_saved[i].current)];
 	if (hf_detail_is_ignored(before)) {
 		ignore(signal, info, context);
@@ -216,11 +241,15 @@ static bool choose_before(int signal, siginfo_t *info, void *context, struct sig
 		return false;
 	}
 	return true;
-} /* The handler to call next, of one of the two kinds; both NULL: none. */
+}
+
+/* The handler to call next, of one of the two kinds; both NULL: none. */
 struct next {
 	void (*informed)(int signal, siginfo_t *info, void *context);
 	void (*plain)(int signal);
-}; /* Not inlined: its stack frame is released before the next handler is called. */
+};
+
+/* Not inlined: its stack frame is released before the next handler is called. */
 static __attribute__((noinline)) struct next handle(int signal, siginfo_t *info, void *context)
 {
 	struct next next = { NULL, NULL };
@@ -231,12 +260,14 @@ static __attribute__((noinline)) struct next handle(int signal, siginfo_t *info,
 	uint32_t parity = hf_grace_enter(&hf_detail_inside);
 	bool passes = !recover(signal, info, context, &jump) &&
 		      choose_before(signal, info, context, &before);
+
 	hf_grace_leave(&hf_detail_inside, parity);
 	errno = error;
 	if (jump)
 		leave_by_jump(jump, context);
 	if (!passes)
-		return next; /* The mask that the kernel would have set for it; our return restores the thread's. */
+		return next;
+	/* The mask that the kernel would have set for it; our return restores the thread's. */
 	sigorset(&mask, &((ucontext_t *)context)->uc_sigmask, &before.sa_mask);
 	if (!(before.sa_flags & SA_NODEFER))
 		(void)sigaddset(&mask, signal);
@@ -246,23 +277,33 @@ static __attribute__((noinline)) struct next handle(int signal, siginfo_t *info,
 	else
 		next.plain = before.sa_handler;
 	return next;
-} /* Ends in a tail call, if optimised: our code need not be mapped when the next handler returns. */
+}
+
+/* Ends in a tail call, if optimised: our code need not be mapped when the next handler returns. */
 void hf_detail_handler(int signal, siginfo_t *info, void *context)
 {
 	uint64_t flags = hf_arch_alignment_checks_off();
 	struct next next = handle(signal, info, context);
+
 	hf_arch_alignment_checks_restore(flags);
 	if (next.informed)
 		next.informed(signal, info, context);
 	else if (next.plain)
 		next.plain(signal);
-} /* * The handler that hf_detail_nofault_watch() sets in place of the default action. It calls no other * handler: one that the program sets after it may pass signals on to it, and be the one to which * hf_detail_handler() passes them on, without recursion. */
+}
+
+/*
+ * The handler that hf_detail_nofault_watch() sets in place of the default action. It calls no other
+ * handler: one that the program sets after it may pass signals on to it, and be the one to which
+ * hf_detail_handler() passes them on, without recursion.
+ */
 void hf_detail_watching_handler(int signal, siginfo_t *info, void *context)
 {
 	uint64_t flags = hf_arch_alignment_checks_off();
 	sigjmp_buf *jump = NULL;
 	int error = errno; /* F2 */
 	uint32_t parity = hf_grace_enter(&hf_detail_inside);
+
 	if (!recover(signal, info, context, &jump))
 		die_of(signal, info, context);
 	hf_grace_leave(&hf_detail_inside, parity);

@@ -24,8 +24,8 @@ hf_detail_handler_t hf_detail_handler, hf_detail_watching_handler;
 
 int hf_detail_set_action(int signal, void (*action)(int));
 
-/* install.c: was hf_nofault_install() or hf_nofault_handle() called? From now on, yes. */
-void hf_detail_nofault_decide(void);
+/* install.c: the program has called hf_nofault_install() or hf_nofault_handle(). */
+void hf_detail_handler_set_chosen(void);
 
 /* The kernel, too, ignores the flags here. */
 static inline bool hf_detail_is_default(const struct sigaction *action)

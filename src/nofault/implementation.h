@@ -4,10 +4,11 @@
 /*
  * implementation - what the implementations of clear and copy share.
  *
- * All keep F1 of holdfast/nofault.h in the same way. A range is processed upwards, and at every
- * access the code knows the frontier, up to which all is done. Memory is mapped and unmapped by
- * pages. So if an access within one page faults, and the frontier is in the same page, then no byte
- * at or after the frontier can be accessed: it is the exact count, without a second fault. For that
+ * All keep F1 of holdfast/nofault_copy.h (the count is exact) in the same way. A range is processed
+ * upwards, and at every access the code knows the frontier, up to which all is done. Memory is
+ * mapped and unmapped by pages. So if an access within one page faults, and the frontier is in the
+ * same page, then no byte at or after the frontier can be accessed: it is the exact count, without a
+ * second fault. For that
  *
  *   E1  a store never crosses into another page;
  *   E2  a load may; after a fault its bytes are copied one by one, up to the page's end.

@@ -31,16 +31,16 @@ static bool installed; /* by hf_nofault_install(); a handler that only watches i
 static bool was_set;   /* a handler of ours was set, of either kind */
 
 /* 1 = hf_nofault_install() or hf_nofault_handle() was called: regions don't install the handler. */
-static hf_atomic32_t decided;
+static hf_atomic32_t handler_chosen;
 
-bool hf_detail_nofault_is_decided(void)
+bool hf_detail_handler_is_chosen(void)
 {
-	return hf_atomic32_load_relaxed(&decided);
+	return hf_atomic32_load_relaxed(&handler_chosen);
 }
 
-void hf_detail_nofault_decide(void)
+void hf_detail_handler_set_chosen(void)
 {
-	hf_atomic32_store_relaxed(&decided, 1);
+	hf_atomic32_store_relaxed(&handler_chosen, 1);
 }
 
 /* ---- installing --------------------------------------------------------------------------- */
@@ -155,7 +155,7 @@ int hf_nofault_install(void)
 	was_set = true;
 	installed = installed || !error;
 	if (!error)
-		hf_detail_nofault_decide();
+		hf_detail_handler_set_chosen();
 	(void)pthread_mutex_unlock(&install_lock);
 	return error;
 }
@@ -169,7 +169,7 @@ void hf_detail_nofault_watch(void)
 	struct sigaction action, before[HF_DETAIL_SIGNALS];
 	bool is_free = true;
 
-	if (hf_detail_nofault_is_decided() || pthread_mutex_trylock(&install_lock))
+	if (hf_detail_handler_is_chosen() || pthread_mutex_trylock(&install_lock))
 		return;
 	for (unsigned int i = 0; i < HF_DETAIL_SIGNALS; i++)
 		is_free = is_free && !sigaction(signals[i], NULL, &before[i]) &&
@@ -196,9 +196,9 @@ static void stop_watching(void)
 	}
 }
 
-int hf_detail_nofault_ensure(void)
+int hf_detail_nofault_install_unless_chosen(void)
 {
-	return hf_detail_nofault_is_decided() ? 0 : hf_nofault_install();
+	return hf_detail_handler_is_chosen() ? 0 : hf_nofault_install();
 }
 
 static bool handlers_are_ours(void)
@@ -214,7 +214,7 @@ static bool handlers_are_ours(void)
 
 bool hf_nofault_owned(void)
 {
-	return hf_detail_nofault_is_decided() && handlers_are_ours();
+	return hf_detail_handler_is_chosen() && handlers_are_ours();
 }
 
 int hf_nofault_remove(void)

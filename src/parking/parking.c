@@ -146,6 +146,14 @@ enum { CLOSED = 1 }; /* a bit of `arrived`: Q9 */
 #define HF_DETAIL_PARKING_LEFT() ((void)0)
 #endif
 
+/*
+ * 1: a thread that finds its mark in a lock's word holds the lock, and will unlock it (W6). hf-run defines
+ * 0, since it may not rely on that: a pthread mutex may be unlocked by a thread that has not locked it.
+ */
+#ifndef HF_DETAIL_PARKING_TRUSTS_MARKS
+#define HF_DETAIL_PARKING_TRUSTS_MARKS 1
+#endif
+
 /* ---- the table ---------------------------------------------------------------------------- */
 
 #ifndef HF_DETAIL_PARKING_IS_MODEL
@@ -256,8 +264,12 @@ static void bucket_unlock_blocked(struct hf_detail_bucket *bucket)
 {
 	uint64_t arrived = CLOSED;
 
-	if (!bucket->first) /* if a waiter has arrived meanwhile, it stays closed */
-		(void)hf_atomic64_try_cmpxchg_relaxed(&bucket->arrived, &arrived, 0);
+	/*
+	 * If a waiter has arrived meanwhile, the bucket stays closed. Release: a thread that finds it
+	 * open takes no lock, and must not see the flags of waiters that have left (move_sole_waiter()).
+	 */
+	if (!bucket->first)
+		(void)hf_atomic64_try_cmpxchg_release(&bucket->arrived, &arrived, 0);
 	if (hf_atomic32_xchg_acq_rel(&bucket->lock, 0) == 2) /* 1, 2 -> 0 */
 		(void)hf_env_unpark(&bucket->lock, 1, HF_ENV_PRIVATE);
 }
@@ -365,6 +377,18 @@ static bool waiter_is_released(const struct hf_detail_waiter *waiter)
 static bool needs_wake(const struct hf_detail_waiter *first)
 {
 	return first && hf_detail_waiter_state(first) != HF_DETAIL_WAITER_HEAD;
+}
+
+/*
+ * Counts a lock less, without the bucket's lock. A signal handler may have forked since the waiter was
+ * taken out: the child's table counts none.
+ */
+static void need_less(hf_atomic32_t *need)
+{
+	uint32_t found = hf_atomic32_load_relaxed(need);
+
+	while (found && !hf_atomic32_try_cmpxchg_relaxed(need, &found, found - 1))
+		;
 }
 
 /* Q6: does `need` count a single lock? */
@@ -563,7 +587,7 @@ static struct hf_detail_waiter *take_only_at(const void *at)
 		return NULL;
 	other = waiter->at;
 	if (other == waiter->lock)
-		(void)hf_atomic32_fetch_add_relaxed(need_of(other), UINT32_MAX);
+		need_less(need_of(other));
 	else
 		count_waiters((hf_atomic32_t *)(uintptr_t)other, UINT32_MAX);
 	if (other == at)
@@ -572,15 +596,30 @@ static struct hf_detail_waiter *take_only_at(const void *at)
 	return NULL;
 }
 
+/* In the child of a fork: takes back what move_sole_waiter() has published, if it is still there. */
+static void retract(struct hf_detail_bucket *bucket, hf_atomic32_t *need, uint64_t published)
+{
+	(void)hf_atomic64_try_cmpxchg_relaxed(&bucket->arrived, &published, 0);
+	need_less(need);
+}
+
 /*
  * Moves a waiter that is in no queue to that of its lock, without waking it, if that bucket has no
  * waiters. This thread holds the lock, so its unlock wakes the waiter (W6).
+ *
+ * That unlock reads the flags, which the last holder of the bucket's lock has cleared before it opened
+ * the bucket: with a stale WAKING it would wake nobody. So the swap acquires. The first look at
+ * `arrived` need not, and could not replace it: it may find an older 0 than the swap.
+ *
+ * The swap publishes a waiter of the parent process if a signal handler has forked since `born` was
+ * read: the child, whose `born` is 0, takes it out again. Its thread does not exist there.
  */
-static bool move_as_only(struct hf_detail_waiter *waiter)
+static bool move_sole_waiter(struct hf_detail_waiter *waiter)
 {
 	hf_atomic32_t *lock = waiter->lock, *need = need_of(lock);
 	struct hf_detail_bucket *bucket = bucket_of(lock);
 	uint64_t born = hf_atomic64_load_relaxed(&bucket->born), none = 0;
+	uint64_t published = (uint64_t)(uintptr_t)waiter;
 
 	if (!born || hf_atomic64_load_relaxed(&bucket->arrived))
 		return false;
@@ -588,10 +627,13 @@ static bool move_as_only(struct hf_detail_waiter *waiter)
 	waiter->next = NULL;
 	waiter->born = born;
 	(void)hf_atomic32_fetch_add_relaxed(need, 1);
-	if (hf_atomic64_try_cmpxchg_release(&bucket->arrived, &none, (uint64_t)(uintptr_t)waiter))
-		return true;
-	(void)hf_atomic32_fetch_add_relaxed(need, UINT32_MAX);
-	return false;
+	if (!hf_atomic64_try_cmpxchg_acq_rel(&bucket->arrived, &none, published)) {
+		need_less(need);
+		return false;
+	}
+	if (HF_UNLIKELY(hf_atomic64_load_relaxed(&bucket->born) != born))
+		retract(bucket, need, published);
+	return true;
 }
 
 /* ---- turns --------------------------------------------------------------------------------- */
@@ -851,9 +893,9 @@ enum hf_detail_park hf_detail_park_to_wait(hf_atomic32_t *at, hf_atomic32_t *loc
 
 /*
  * Opens the bucket if its queue has only this waiter, which `need` counts: the unlock then takes it out
- * without the bucket's lock, as it does after move_as_only().
+ * without the bucket's lock, as it does after move_sole_waiter().
  */
-static void leave_as_only(struct hf_detail_bucket *bucket, struct hf_detail_waiter *waiter)
+static void publish_sole_waiter(struct hf_detail_bucket *bucket, struct hf_detail_waiter *waiter)
 {
 	uint64_t arrived = CLOSED;
 
@@ -868,12 +910,20 @@ static void leave_as_only(struct hf_detail_bucket *bucket, struct hf_detail_wait
 	change_flags(bucket, 0, HF_DETAIL_BUCKET_WAITERS);
 }
 
-/* Does a lock's word say that this thread is its holder? If it has no mark, it gets one for the next time. */
+/*
+ * Does a lock's word say that this thread is its holder? If it has no mark, it gets one for the next
+ * time. A mark is no proof if another thread may unlock what this one has locked.
+ */
 static bool is_own_mark(uint32_t word)
 {
+#if HF_DETAIL_PARKING_TRUSTS_MARKS
 	uint32_t mark = hf_detail_parking_mark();
 
 	return word == mark && mark != 1;
+#else
+	(void)word;
+	return false;
+#endif
 }
 
 /*
@@ -885,13 +935,18 @@ static bool is_own_mark(uint32_t word)
 static void move_to_lock(struct hf_detail_waiter *waiter, uint32_t processor)
 {
 	hf_atomic32_t *lock = waiter->lock, *woken = NULL;
-	struct hf_detail_bucket *bucket = bucket_lock_blocked(lock);
+	struct hf_detail_bucket *bucket;
 	bool is_near = waiter->processor == processor;
+
+	/* A handler forked after this thread took it out, and this is the child: there is no such thread. */
+	if (HF_UNLIKELY(!waiter_is_queued(bucket_of(waiter->at), waiter)))
+		return;
+	bucket = bucket_lock_blocked(lock);
 
 	if (enqueue(bucket, waiter, HF_DETAIL_WAITER_PARKED)) {
 		if (is_near && (is_own_mark(hf_atomic32_load_relaxed(lock)) ||
 				(hf_env_barrier_all() && hf_atomic32_load_relaxed(lock))))
-			leave_as_only(bucket, waiter);
+			publish_sole_waiter(bucket, waiter);
 		else
 			woken = mark_first_waking(bucket, lock);
 	}
@@ -941,7 +996,7 @@ static void wake_one(const void *at, struct hf_detail_waiter *waiter, uint32_t p
 		return;
 	}
 	waiter->moved = hf_detail_profile_begin();
-	if (is_near && is_own_mark(word) && move_as_only(waiter))
+	if (is_near && is_own_mark(word) && move_sole_waiter(waiter))
 		return;
 	signals = hf_env_signals_block();
 	move_to_lock(waiter, processor);
@@ -961,7 +1016,7 @@ static void move_each(struct hf_detail_waiter *waiter, uint32_t processor)
 }
 
 /* W7: is this thread the holder of the lock for which all these wait, and its processor theirs? */
-static bool move_in_turn(const struct hf_detail_waiter *first, uint32_t processor)
+static bool may_move_in_turn(const struct hf_detail_waiter *first, uint32_t processor)
 {
 	const struct hf_detail_waiter *waiter = first;
 
@@ -974,7 +1029,7 @@ void hf_detail_move_behind(struct hf_detail_waiter *behind)
 {
 	uint64_t signals;
 
-	if (move_as_only(behind))
+	if (move_sole_waiter(behind))
 		return;
 	signals = hf_env_signals_block();
 	move_each(behind, hf_env_processor());
@@ -1056,7 +1111,7 @@ void hf_detail_unpark_all(hf_atomic32_t *at)
 		if (!is_elsewhere)
 			last = &waiter->behind;
 	}
-	if (!move_in_turn(moved, processor) || !move_as_only(moved))
+	if (!may_move_in_turn(moved, processor) || !move_sole_waiter(moved))
 		move_each(moved, processor);
 	hf_env_signals_restore(signals);
 }

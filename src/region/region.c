@@ -504,7 +504,7 @@ static int prepare(hf_region_t *r, const void *base, size_t len)
 		return -HF_EINVAL;
 	if (is_open(r))
 		return -EBUSY;
-	error = hf_detail_nofault_ensure();
+	error = hf_detail_nofault_install_unless_chosen();
 	if (error)
 		return error;
 	memset(r, 0, sizeof(*r));

@@ -34,8 +34,8 @@ static const char *const texts[HF_REPORT_KINDS] = {
 static struct hf_detail_report_state own;
 static struct hf_detail_report_state *state = &own;
 
-/* For debuggers, by unique names. share/gdb/holdfast.py knows this number of kinds. */
-HF_STATIC_ASSERT(HF_REPORT_KINDS == 21, "share/gdb/holdfast.py");
+/* For debuggers, by unique names. packaging/share/gdb/holdfast.py knows this number of kinds. */
+HF_STATIC_ASSERT(HF_REPORT_KINDS == 21, "packaging/share/gdb/holdfast.py");
 static const hf_atomic32_t *const hf_detail_report_counts __attribute__((used)) = own.counts;
 static const char *const *const hf_detail_report_texts __attribute__((used)) = texts;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * program - inlines all code that reads objects of the library: the locks' slow paths, and the memory
- * functions. Linked with the shared library at fixed addresses, so that the linker copies those objects into
- * the program (copy relocations): run.py checks which.
+ * program - inlines all code that reads objects of the library: the locks' slow paths, and the
+ * memory functions. Linked with the shared library at fixed addresses, so that the linker copies
+ * those objects into the program (copy relocations): run.py checks which.
  */
 #include <holdfast/cond.h>
 #include <holdfast/lockref.h>

@@ -2,9 +2,9 @@
 /*
  * beside_libc - functions of memory that may fault, each after the C library's function.
  *
- * beside_libc.py runs this in an emulator that logs each instruction, as run.py does with paths.c. The
- * printed lines name the operations, in the same order. Ranges are aligned to a page; a move is by 13
- * bytes; a comparison meets no difference and a search no hit.
+ * beside_libc.py runs this in an emulator that logs each instruction, as run.py does with paths.c.
+ * The printed lines name the operations, in the same order. Ranges are aligned to a page; a move is
+ * by 13 bytes; a comparison meets no difference and a search no hit.
  */
 #include <stdio.h>
 #include <stdlib.h>

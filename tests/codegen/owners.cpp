@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * owners - operations of hf::intrusive_ptr to be counted: a copy compiles to a load, a null test, a
- * store and the inline inc; a move has no atomic instruction; a drop is a null test and the inline put.
+ * store and the inline inc; a move has no atomic instruction; a drop is a null test and an
+ * inline put.
  */
 #include <holdfast/intrusive_ptr.h>
 

@@ -2,10 +2,10 @@
 /*
  * paths - every operation of every implementation, called without contention.
  *
- * run.py runs this in an emulator that logs each instruction. The instructions between two of a function
- * whose name starts with "measure" are one call: of the operation, or of the one that undoes it. The
- * printed lines name the operations, in the same order. The last two calls of an operation must be equal;
- * the first may be longer (a thread's first queue node).
+ * run.py runs this in an emulator that logs each instruction. The instructions between two of a
+ * function whose name starts with "measure" are one call: of the operation, or of the one that
+ * undoes it. The printed lines name the operations, in the same order. The last two calls of an
+ * operation must be equal; the first may be longer (a thread's first queue node).
  *
  * The rows are Holdfast's own functions and the lab's variants. An operation that fails branches to
  * missed(), as a program would branch on its result. The effect of every operation is checked.

@@ -12,7 +12,6 @@ instructions they are. The same compiler gives the same table on every machine.
                 column is skipped. --update writes the file again, for review.
   rules         RULES and SPECS below, except for KNOWN. For a compiler version that is not in
                 expected.txt violations are printed, and are no failure.
-  listings      code that breaks one rule each: exactly that rule must find it.
   mutants       changes of shipped code: exactly the rows or rules named with each must fail.
 
 Exits with 1 on a failure, with 77 if no column can be counted.
@@ -342,72 +341,6 @@ def broken(column, row, found):
         return {}
     wrong = {rule.__name__: rule(Path(column, row, found, limits)) for rule in RULES}
     return {rule: text for rule, text in wrong.items() if text}
-
-
-# Listings that break one rule each; "good" breaks none. "taken" marks a branch as taken, "cold" an
-# instruction as part of another function.
-ADD = "ldadd w1,w1,[x0]"
-BAD = {
-    "x86-64": [
-        ("good", "lock addl $1,(%rdi); jle 9"),
-        ("call", "lock addl $1,(%rdi); call f"),
-        ("cold", "lock addl $1,(%rdi); taken jmp 9; cold taken jmp 2"),
-        ("straight", "lock addl $1,(%rdi); taken jg 9"),
-        ("barrier", "lock addl $1,(%rdi); mfence"),
-        ("stack", "push %rbx; lock addl $1,(%rdi); pop %rbx"),
-        ("atomics", "lock addl $1,(%rdi); xchg %eax,(%rdi)"),
-        ("branches", "lock addl $1,(%rdi); jle 9; je 9; js 9"),
-        ("setcc", "lock addl $1,(%rdi); sets %al; test %al,%al; jne 9"),
-        ("byte", "xor %eax,%eax; lock cmpxchg %edx,(%rdi)"),
-        ("word64", "xor %eax,%eax; lock cmpxchg %edx,(%rdi)"),
-        ("store", "movl (%rdi),%eax; movl %eax,(%rdi)"),
-        ("cost", "lock addl $1,(%rdi); nop; nop; nop; nop; nop"),
-    ],
-    "aarch64": [
-        ("good", ADD + "; b.lt 9"),
-        ("good", "ldxr w1,[x0]; adds w1,w1,#1; stxr w2,w1,[x0]; cbnz w2,0; b.lt 9"),
-        ("call", "mov x9,x30; " + ADD + "; bl f; mov x30,x9"),
-        ("cold", ADD + "; taken b 9; cold taken b 2"),
-        ("straight", ADD + "; taken b.ge 9"),
-        ("barrier", ADD + "; dmb ish"),
-        ("order", "ldaddl w1,w1,[x0]"),
-        ("order", "ldxr w1,[x0]; stlxr w2,w1,[x0]; cbnz w2,0"),
-        ("stack", "stp x29,x30,[sp,#-16]!; " + ADD + "; ldp x29,x30,[sp],#16"),
-        ("atomics", ADD + "; swp w1,w1,[x0]"),
-        ("atomics", "ldxr w1,[x0]; stxr w2,w1,[x0]; cbnz w2,0; ldxr w1,[x0]; stxr w2,wzr,[x0]; cbnz w2,3"),
-        ("branches", ADD + "; b.lt 9; b.vs 9; b.mi 9"),
-        ("setcc", ADD + "; cset w3,lt; cbnz w3,9"),
-        ("byte", "cas w1,w2,[x0]"),
-        ("byte", "ldxr w1,[x0]; stxr w3,w2,[x0]; cbnz w3,0"),
-        ("word64", "cas w1,w2,[x0]"),
-        ("store", "ldr w1,[x0]; stlr w1,[x0]"),
-        ("cost", ADD + "; nop; nop; nop; nop; nop"),
-    ],
-}
-BAD_LIMITS = {"byte": dict(branches=2, bytes=1), "word64": dict(branches=2, bytes=8),
-              "store": dict(branches=0, atomics=0, order="release", store=True),
-              "cost": dict(branches=2, cost=("good", 3))}
-
-
-def listing(text):
-    """The instructions of a listing, and a return."""
-    found = []
-    for at, line in enumerate((text + "; ret").split("; ")):
-        is_cold, is_taken, words = re.fullmatch(r"(cold )?(taken )?(.*)", line).groups()
-        found.append(Instruction(at, "elsewhere" if is_cold else "here", words))
-        found[-1].taken = bool(is_taken)
-    return found
-
-
-def check_listings(checks):
-    for column, rows in BAD.items():
-        good = listing(rows[0][1])
-        for rule, text in rows:
-            path = Path(column, "bad", {"bad": listing(text), "good": good},
-                        BAD_LIMITS.get(rule, dict(branches=2, setcc=False)))
-            breaks = [one.__name__ for one in RULES if one(path)]
-            checks.check("rules: %s: %s: %s" % (column, rule, text), breaks == ([] if rule == "good" else [rule]),
-                         "it breaks %s" % breaks)
 
 
 # ---- build, run, count --------------------------------------------------------------------------
@@ -745,7 +678,6 @@ def main():
         if set(tables) != set(COLUMNS):
             sys.exit("--update needs all columns")
         write_expected(tables, versions)
-    check_listings(checks)
     expected, reviewed = read_expected()
     if tables:
         print(text_of(tables, versions))

@@ -33,7 +33,7 @@ SYSTEM_HEADER = "#pragma GCC system_header\n"
 # Examples that need other libraries.
 NOT_ALONE = {"tmpfs.c", "rcuref.c"}
 # Old paths, with one #error each.
-MOVED = {"guard.h", "refcount_mutex.h", "safe.h"}
+MOVED = {"guard.h", "refcount_mutex.h"}
 
 
 def version_of(compiler):

@@ -61,7 +61,7 @@ static bool locks(void)
 	return true;
 }
 
-/* Two threads wait through one copy; then `between`, if not NULL, is closed, and `waker` wakes them. */
+/* Two threads wait through one copy; `between`, unless NULL, is closed; `waker` wakes them. */
 static bool wait_and_wake(const struct operations *waits, void *between,
 			  const struct operations *waker)
 {
@@ -87,7 +87,7 @@ static bool conditions(void)
 	return wait_and_wake(part[0], NULL, part[1]) && wait_and_wake(part[1], NULL, part[0]);
 }
 
-/* Each copy has its own handler, which passes on the other's faults. They are removed in reverse order. */
+/* Each copy has a handler, which passes on the other's faults. The last one is removed first. */
 static bool faults(void)
 {
 	bool one = part[0]->install == part[1]->install;
@@ -140,7 +140,7 @@ static bool reports(void)
 	return true;
 }
 
-/* One copy knows all locks that a thread holds. Two would each miss some: they must not report, but warn. */
+/* One copy knows all locks of a thread. Two would each miss some: they must warn, not report. */
 static bool validation(void)
 {
 	static hf_mutex_t mutex = HF_MUTEX_INIT;

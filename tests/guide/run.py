@@ -54,7 +54,7 @@ WHOLE = [
     ("kernel.md", "lockref.h", OPERATION), ("kernel.md", "rcuref.h", OPERATION),
     ("kernel.md", "lockref_waitfree.h", OPERATION),
     ("faults.md", "region.h", OPERATION),
-    ("faults.md", "nofault.h", r"^(?:\w+ )+(hf_nofault_\w+)\("),
+    ("faults.md", "nofault_handler.h", r"^(?:\w+ )+(hf_nofault_\w+)\("),
     ("choose.md", "spinlock_ticket.h", r"(hf_spinlock_ticket_t);"),
     ("reports.md", "report.h", r"^\t(HF_REPORT_(?!MODE|KINDS)\w+)[,;]"),
     ("reports.md", "report.h", OPERATION), ("reports.md", "validate.h", OPERATION),
@@ -226,7 +226,7 @@ def known_names(tools):
     names = set()
     top = [name for name in headers(tools.source) if "/" not in name]
     include = "".join('#include "holdfast/%s"\n' % name for name in top
-                      if name not in ("atomic_partial.h", "guard.h", "refcount_mutex.h", "safe.h"))
+                      if name not in ("atomic_partial.h", "guard.h", "refcount_mutex.h"))
     unit = write(os.path.join(tools.work, "names.c"), include)
     for language, *flags in (["c"], ["c", "-DHF_VALIDATE=1"], ["cpp", "-x", "c++"], ["c", "-ffreestanding"]):
         for what in (["-E"], ["-dM", "-E"]):

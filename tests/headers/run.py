@@ -24,6 +24,7 @@ be checked.
 """
 import collections
 import concurrent.futures
+import json
 import os
 import platform
 import re
@@ -81,15 +82,7 @@ PLACES = [
 # System headers that may be included, and by which header (None: by all).
 SYSTEM = {"stdbool.h": None, "stddef.h": None, "stdint.h": None, "pthread.h": "refcount_lock.h"}
 
-# Words that are allowed in a declaration at file scope besides our own names.
-WORDS = set("""
-    auto bool char class const constexpr double enum extern float inline int long namespace operator
-    register short signed static struct template typedef union unsigned using virtual void volatile
-    __thread thread_local _Bool __inline __inline__ __extension__ _Noreturn noexcept public private
-    protected _Static_assert static_assert
-    size_t uintptr_t intptr_t int8_t uint8_t int16_t uint16_t int32_t uint32_t int64_t uint64_t
-""".split())
-
+SYSTEM_INCLUDES = "".join("#include <%s>\n" % name for name in SYSTEM)
 
 # Functions whose assembly is annotated for ThreadSanitizer by hand.
 ANNOTATED = {"hf_%s%d_nofault" % (operation, bits)
@@ -97,7 +90,7 @@ ANNOTATED = {"hf_%s%d_nofault" % (operation, bits)
 
 
 # Old paths, each with one #error that names the new one.
-MOVED = ("guard.h", "refcount_mutex.h", "safe.h")
+MOVED = ("guard.h", "refcount_mutex.h")
 
 
 def command(*words, stdin=None):
@@ -135,10 +128,12 @@ class Tree:
 
     @property
     def include(self):
-        """The headers without SYSTEM_HEADER."""
+        """The headers without SYSTEM_HEADER; compilers emit each function of theirs, called or not."""
         def make():
             folder = os.path.join(self.build, "include")
             for name, text in self.text.items():
+                if name == "internal/compiler.h":
+                    text = text.replace(", unused))", ", used))")
                 write(os.path.join(folder, "holdfast", name), text.replace(SYSTEM_HEADER, ""))
             return folder
         return self.once("include", make)
@@ -495,25 +490,12 @@ def own_sources(source, cpu):
 
 
 def together(tree, compiler, std, *more):
-    """Compile all headers with a table of all functions, so that each is emitted. Return the object file."""
-    unit = tree.unit_together(suffix_of(std))
-    words = compiler(tree, std, *more)
-    names = functions(tree, compiler, std, *more)
-    text = ('#include "%s"\ntypedef void (*use_function)(void);\n'
-            "extern use_function const use_table[];\nuse_function const use_table[] = {\n%s};\n"
-            % (unit, "".join("\t(use_function)%s,\n" % name for name in names)))
-    name = "%08x" % zlib.crc32(" ".join(words).encode())
-    table = write(os.path.join(tree.build, "emit", name + suffix_of(std)), text)
-    made = table + ".o"
-    command(*words, "-c", table, "-o", made)
+    """Compile all headers. Return the object file, which has each function."""
+    unit, words = tree.unit_together(suffix_of(std)), compiler(tree, std, *more)
+    made = os.path.join(tree.build, "emit", "%08x.o" % zlib.crc32(" ".join(words).encode()))
+    os.makedirs(os.path.dirname(made), exist_ok=True)
+    command(*words, "-c", unit, "-o", made)
     return made
-
-
-def functions(tree, compiler, std, *more):
-    """Return the names of the functions that the headers define."""
-    more = [word for word in more if not word.startswith("-O")]
-    return tree.once((FREESTANDING[compiler], std, *more), lambda: [
-        name for kind, name in declared(tree, compiler, std, *more) if kind == "function"])
 
 
 def seen_by_tsan(tree, compiler, std):
@@ -545,51 +527,25 @@ def parsed(tree, compiler, std, *more):
 
 # ---- declarations -------------------------------------------------------------------------------
 
-PARENTHESES, BRACES = "\1", "\2"  # placeholders for a group of each
+def declared(tree, std):
+    """{(kind, name)} of the headers' declarations at file scope, enumerators included, by clang."""
+    def of(text):
+        compiler = CLANG(tree, std, "-x", "c++" if "++" in std else "c", "-fsyntax-only", "-Xclang", "-ast-dump=json", "-",
+                         warnings=False)
+        found, waiting = set(), json.loads(command(*compiler, stdin=text))["inner"]
+        while waiting:
+            node = waiting.pop()
+            if node["kind"] == "LinkageSpecDecl" or node["kind"] == "EnumDecl":
+                waiting += node.get("inner", [])
+            if "name" in node and not node.get("isImplicit"):
+                found.add((node["kind"], node["name"]))
+        return found
+    return tree.once(("declared", std), lambda: of(tree.includes(tree.public())) - of(SYSTEM_INCLUDES))
 
 
-def declared(tree, compiler, std, *more):
-    """Return [(kind, name)] of the headers' declarations at file scope; a "function" or "template" has a body."""
-    unit = tree.unit_together(suffix_of(std))
-    text = command(*compiler(tree, std, "-E", *more, warnings=False), unit)
-    ours, kept = False, []
-    for line in text.splitlines():
-        if match := re.match(r'# \d+ "(.*?)"', line):
-            ours = "/include/holdfast/" in match[1]
-        elif ours and not line.startswith("#"):
-            kept.append(line)
-    return file_scope("\n".join(kept))
-
-
-def grouped(pattern, group, text):
-    """Replace innermost groups until none is left."""
-    count = 1
-    while count:
-        text, count = re.subn(pattern, group, text)
-    return text
-
-
-def file_scope(text):
-    text = re.sub(r"\[\[\w+\]\]", "", text)
-    text = re.sub(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'', '""', text)
-    text = re.sub(r'\bextern ""\s*\{', "", text)
-    text = grouped(r"\([^()]*\)", PARENTHESES, text)
-    text = re.sub(r"\b__(attribute|asm)__\s*" + PARENTHESES, "", text)
-    found = [("name", word) for body in re.findall(r"\benum\b[^;{}]*\{([^{}]*)\}", text)
-             for word in re.findall(r"(?:^|,)\s*(\w+)", body)]
-    text = grouped(r"\{[^{}]*\}", BRACES, text)
-    text = grouped(r"(?<!operator)(?<=\w)\s*<[^<>;]*>", "", text)
-    for head, end in re.findall("([^;%s]*)([;%s])" % (BRACES, BRACES), text):
-        kind = "name" if end == ";" else "template" if "template" in head else "function"
-        for word, bracket in re.findall(r"\b([A-Za-z_]\w*)\s*(%s)?" % PARENTHESES, head.split("=")[0]):
-            if word not in WORDS:
-                found.append((kind if bracket else "name", word))
-    return found
-
-
-def prefixed_names(tree, compiler, std):
+def prefixed_names(tree, std):
     """Names at file scope have the prefix, or are in namespace hf."""
-    wrong = sorted({name for _, name in declared(tree, compiler, std) if not re.match(r"(hf|HF)_", name)} - {"hf"})
+    wrong = sorted({name for _, name in declared(tree, std) if not re.match(r"(hf|HF)_", name)} - {"hf"})
     if wrong:
         raise Failed("names without the prefix at file scope: " + ", ".join(wrong))
 
@@ -601,7 +557,7 @@ def prefixed_macros(tree, compiler, std):
         words = compiler(tree, std, warnings=False)
         out = command(*words, "-dM", "-E", "-x", "c++" if "++" in std else "c", "-", stdin=text)
         return set(re.findall(r"^#define (\w+)", out, re.MULTILINE))
-    left = macros(tree.includes(tree.public())) - macros("".join("#include <%s>\n" % name for name in SYSTEM))
+    left = macros(tree.includes(tree.public())) - macros(SYSTEM_INCLUDES)
     # lockref.h defines macros with the names of the functions that a port's header provides.
     wrong = sorted(name for name in left if not name.startswith(("HF_", "hf_env_lockref_")))
     if wrong:
@@ -733,27 +689,15 @@ BY_ENVIRONMENT = r"hf_region_end"
 
 
 def defined(code):
-    """Return the names of the functions that have a body in this file, whose comments were removed."""
-    lines = re.sub(r"(?m)^[ \t]*#(?:.*\\\n)*.*$", "", code)
-    found, start, at = [], 0, 0
-    while match := re.compile(r"[;{}]").search(lines, at):
-        at = match.end()
-        if match[0] == "{" and (name := re.search(r"\b(hf_\w+)\(", lines[start:at])) and "=" not in lines[start:at]:
-            found.append(name[1])
-            depth = 1
-            while depth and (match := re.compile(r"[{}]").search(lines, at)):
-                depth += 1 if match[0] == "{" else -1
-                at = match.end()
-        start = at
-    return found
+    """Return the names of the functions that have a body in this file, whose comments were removed: it begins at the margin."""
+    code = re.sub(r"(?m)^[ \t]*#(?:.*\\\n)*.*$", "", code)
+    return re.findall(r"(?m)^\w[^;{}=]*?\b(hf_\w+)\([^;{}]*\{", code)
 
 
-def definitions(tree, compiler):
+def definitions(tree):
     """Each public function has one literal definition, in include/, src/ or bindings/extern/, that a search finds."""
-    functions = {name for kind, name in declared(tree, compiler, "gnu11") if kind == "function"}
-    for name in tree.public():
-        functions.update(re.findall(r"(?m)^\w[^;{}#]*?\b(hf_\w+)\([^;{}]*\)\s*HF_API\w*\s*;", tree.code[name]))
-    functions = sorted(name for name in functions if re.match(r"hf_(?!detail_|env_|arch_|atomic)", name))
+    functions = sorted(name for kind, name in declared(tree, "gnu11")
+                       if kind == "FunctionDecl" and re.match(r"hf_(?!detail_|env_|arch_|atomic)", name))
     code = list(tree.code.values())
     for top in ("src", os.path.join("bindings", "extern")):
         code += [without_comments(read(path)) for pattern in ("*.c", "*.h")
@@ -855,7 +799,7 @@ MUTANTS = [
      append('HF_INLINE void hf_bad(uint32_t *p)\n{\n\t__asm__ volatile("%s" : "+m"(*p));\n}\n'
             % {"x86_64": "lock incl %0", "aarch64": "ldxr w9, %0"}.get(HOST, "")),
      lambda t: seen_by_tsan(t, GCC, "gnu11"), "hf_bad"),
-    ("a template inside extern C", "nofault.h", replace("HF_BEGIN_CXX", "namespace hf {"),
+    ("a template inside extern C", "nofault_copy.h", replace("HF_BEGIN_CXX", "namespace hf {"),
      lambda t: inside_extern_c(t, GCC), "template with C linkage"),
     ("a header whose warnings users see", "cond.h",
      replace(SYSTEM_HEADER, "static inline int hf_bad(double a)\n{\n\treturn (int)a;\n}\n"),
@@ -878,19 +822,19 @@ MUTANTS = [
     ("a macro without prefix", "report.h", append("#define BAD 1\n"),
      lambda t: prefixed_macros(t, GCC, "gnu11"), "BAD"),
     ("a function without prefix", "report.h", append("int bad(void);\n"),
-     lambda t: prefixed_names(t, GCC, "gnu11"), "bad"),
+     lambda t: prefixed_names(t, "gnu11"), "bad"),
     ("an enumerator without prefix", "report.h", append("enum hf_bad { HF_GOOD, BAD };\n"),
-     lambda t: prefixed_names(t, GCC, "gnu11"), "BAD"),
+     lambda t: prefixed_names(t, "gnu11"), "BAD"),
     ("a type without prefix", "report.h", append("typedef struct hf_bad {\n\tint a;\n} bad_t;\n"),
-     lambda t: prefixed_names(t, GCC, "c++17"), "bad_t"),
+     lambda t: prefixed_names(t, "c++17"), "bad_t"),
     ("another order in arch", "internal/arch/aarch64/spin.h", swap_functions, arch_folders,
      "in this place"),
     ("a function defined twice", "refcount.h",
      append("#ifdef HF_TWICE\nHF_INLINE void hf_refcount_inc(hf_refcount_t *r)\n{\n\t(void)r;\n}\n#endif\n"),
-     lambda t: definitions(t, GCC), "hf_refcount_inc: 2"),
+     definitions, "hf_refcount_inc: 2"),
     ("a function that a macro makes", "refcount.h",
      append("#define HF_MAKE(name) HF_INLINE void hf_refcount_##name(void)\nHF_MAKE(made)\n{\n}\n#undef HF_MAKE\n"),
-     lambda t: definitions(t, GCC), "hf_refcount_made: 0"),
+     definitions, "hf_refcount_made: 0"),
     ("a missing file in arch", "internal/arch/generic/spin.h", None, arch_folders, "spin.h"),
     ("a variant that includes the library's sources", "lab/variants/spinlock/cas.h",
      append('#include "../../../src/nofault/implementation.h"\n'), variant_includes, "spinlock/cas.h includes ../../../src/"),
@@ -967,10 +911,10 @@ def checks(tree):
     add("text system_header", system_header)
     add("text arch folders", arch_folders)
     add("text old paths", moved)
-    add("text definitions", definitions, GCC)
+    add("text definitions", definitions)
     add("text includes of lab/variants", variant_includes)
     for std in ("gnu11", "c++17"):
-        add("text names %s" % std, prefixed_names, GCC, std)
+        add("text names %s" % std, prefixed_names, std)
         add("text macros %s" % std, prefixed_macros, GCC, std)
     for number, one in enumerate(MUTANTS):
         add("mutant %s" % one[0], mutant, number, *one)

@@ -7,6 +7,7 @@
 - a program that uses only a reference count: small, and without the rest of the library
 - a program under gcc's and clang's ThreadSanitizer, with the library not instrumented: no report if it is
   correct, exactly one if it has a race
+- a static PIE, with what pkg-config names in /usr/local
 - uninstalling removes what was installed and nothing else
 """
 import os
@@ -81,7 +82,8 @@ def traps(args, flags, prefix, work):
                         ("m = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;", "TODO_there_is_no_such_mutex"),
                         ("if (pthread_mutex_lock(&m) != 0) return;", None),
                         ("int e = pthread_mutex_init(&m, NULL); e |= pthread_cond_destroy(&c); if (e) return;", None),
-                        ("if (pthread_mutex_lock((&m))) return;", "error: ")):
+                        ("if (pthread_mutex_lock((&m)) || pthread_mutex_init(&(m), NULL)) return;", None),
+                        ("if (pthread_mutex_lock(((&m)))) return;", "error: ")):
         text = ("#define _GNU_SOURCE\n#include <pthread.h>\n#include <time.h>\nstatic pthread_mutex_t m ="
                 " PTHREAD_MUTEX_INITIALIZER;\nstatic pthread_cond_t c;\n"
                 "void f(pthread_mutexattr_t a, struct timespec t)\n{\n%s\n}\n" % line)
@@ -91,6 +93,21 @@ def traps(args, flags, prefix, work):
                               check=False)
         if (done.returncode == 0) != (error is None) or (error or "") not in done.stderr:
             raise Failed("%s: %s" % (line, done.stderr or "no error"))
+
+
+def where_the_loader_searches(args, work):
+    """In a folder that ldconfig serves, pkg-config names no RUNPATH: with one, glibc does not start a static PIE."""
+    destination = os.path.join(work, "destination")
+    run(args.cmake, "--install", args.build_dir, "--prefix", "/usr/local", DESTDIR=destination)
+    library = next(folder for folder, _, files in os.walk(destination) if "libholdfast.a" in files)
+    if library[len(destination):] + ":" not in run("/sbin/ldconfig", "-v", "-N", "-X"):
+        raise Skip("the loader does not search " + library[len(destination):])
+    flags = run("pkg-config", "--define-variable=prefix=" + os.path.dirname(library), "--cflags", "--libs", "--static", "holdfast",
+                PKG_CONFIG_PATH=os.path.join(library, "pkgconfig")).split()
+    program = os.path.join(work, "static_pie")
+    run(*args.cc.split(), "-static-pie", os.path.join(args.source_dir, "tests", "install", "consumer", "main.c"), "-o", program,
+        *flags)
+    run(program)
 
 
 def files_in(folder):
@@ -105,15 +122,17 @@ def uninstall(args, prefix):
     for name in others:
         write(os.path.join(prefix, name), "")
     before = files_in(prefix)
-    script = (args.cmake, "-DPREFIX=" + prefix, "-DBUILD=" + args.build_dir, "-P",
-              os.path.join(args.source_dir, "cmake", "uninstall.cmake"))
+    # As `make uninstall`: the release's build folder need not be named.
+    build = [] if args.build_dir == os.path.join(args.source_dir, "build", "release") else ["-DBUILD=" + args.build_dir]
+    script = (args.cmake, "-DPREFIX=" + prefix, *build, "-P",
+              os.path.join(args.source_dir, "packaging", "cmake", "uninstall.cmake"))
     run(args.cmake, "--install", args.build_dir, "--prefix", prefix)
     if "include/holdfast/refcount.h" not in files_in(prefix):
         raise Failed("nothing was installed in " + prefix)
     run(*script)
     # Empty bin, lib and include folders may belong to other packages.
     more = {name for name in files_in(prefix) - before
-            if "holdfast" in name or not os.path.isdir(os.path.join(prefix, name))}
+            if "holdfast" in name or "gdb" in name or not os.path.isdir(os.path.join(prefix, name))}
     if more or before - files_in(prefix):
         raise Failed("left behind: %s; removed by mistake: %s" % (more, before - files_in(prefix)))
     if subprocess.run(script, check=False, stderr=subprocess.DEVNULL).returncode == 0:
@@ -149,6 +168,8 @@ def main():
         # The path to the library must be plain, without "..".
         runpath = re.findall(r"\((?:RUNPATH|RPATH)\).*\[(.*)\]", run("readelf", "-d", program))
         said.check("RUNPATH of " + source, runpath == [os.path.dirname(found[0])], runpath)
+
+    said.attempt("a static PIE", where_the_loader_searches, args, work)
 
     static = [flag.replace("-lholdfast", "-l:libholdfast.a") for flag in flags] + ["-pthread"]
     for compiler in ("g++", "clang++"):

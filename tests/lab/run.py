@@ -5,7 +5,6 @@
 usage: run.py [CLASS...] HF_LAB
 """
 import functools
-import gzip
 import json
 import os
 import re
@@ -25,14 +24,12 @@ LAB = sys.argv.pop()
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 FIELDS = {"table", "variant", "kind", "case", "threads", "ns_per_op", "spread", "baseline", "ratio",
           "fairness", "checked", "starved", "rounds"}
-AIM_FIELDS = {"table", "group", "what", "value", "unit", "bound", "aim", "met", "detail", "why"}
 MACHINE_FIELDS = {"cpu", "vendor", "family", "model", "stepping", "microcode", "features", "cpus",
                   "kernel", "architecture", "compiler", "commit", "governor", "date"}
 TABLES = ("refcount", "spinlock", "mutex", "cond", "lockref", "holder", "handoff", "clear", "copy",
           "verbs", "loop", "fault", "guard", "region")
 TMPFS = ("openclose", "sparse", "readdir")  # need liburcu
 MOUNT = ("mount",)  # needs libfuse, and to run as root
-WITHOUT_AIMS = ("spinlock", "handoff", "guard", "readdir", "mount")
 QUICK = ["--window-ms", "1", "--rounds", "1", "--anyway"]
 LONG = 300  # seconds; each command takes a moment unless the machine is busy
 
@@ -226,26 +223,6 @@ class Lab(unittest.TestCase):
                         self.assertEqual(set(re.findall(r"\bhf_detail_\w+", read(SOURCE, folder, name))),
                                          private.get(name, set()))
 
-    def test_aims_are_data(self):
-        groups = set()
-        for table in tables():
-            results = measured(table)
-            self.assertEqual(results["schema"], 4)
-            others = [aim for aim in results["aims"] if not aim["what"].startswith("gap of two")]
-            self.assertEqual(not others, table in WITHOUT_AIMS, table)
-            for aim in results["aims"]:
-                self.assertEqual(aim["table"], table)
-                self.check_aim(aim)
-                groups.add((table, aim["group"]))
-        self.assertLessEqual({("refcount", "1 thread"), ("refcount", "2 threads"),
-                              ("lockref", "2 threads"), ("holder", "2 threads"),
-                              ("mutex", "1 thread"), ("mutex", "2 threads"),
-                              ("clear", "hot cases"), ("copy", "hot cases"), ("loop", "")}, groups)
-        if here(TMPFS):
-            self.assertLessEqual({("openclose", "hot file"), ("openclose", "file each"),
-                                  ("openclose", "hot file, 2 threads"),
-                                  ("sparse", "16 KiB buffer"), ("sparse", "1 MiB buffer")}, groups)
-
     def test_each_table_measures_its_default_twice(self):
         twice = {"mutex": {"hf_mutex"}, "handoff": {"ticket wait=none"}, "loop": {"guarded"},
                  "fault": {"load"}, "cond": {"hf_cond"}}
@@ -265,46 +242,11 @@ class Lab(unittest.TestCase):
                     self.assertNotIn("gap", other)
                     if row["ns_per_op"] and other["ns_per_op"]:
                         self.assertGreaterEqual(row["gap"], 0)
-                # The first aim is the largest gap.
-                aim = results["aims"][0]
-                self.assertEqual((aim["group"], aim["bound"]), ("", ""))
-                self.assertRegex(aim["what"], "^gap of two measurements of the same")
-                gaps = [row["gap"] for row in first if "gap" in row]
-                self.assertEqual(aim["value"], max(gaps, default=None))
-
-    def check_aim(self, aim):
-        self.assertEqual(set(aim), AIM_FIELDS)
-        self.assertIn(aim["unit"], ("", "ns", "us", "GB/s"))
-        self.assertIn(aim["bound"], ("", "at least", "at most"))
-        self.assertEqual(aim["aim"] is None, aim["bound"] == "", aim)
-        self.assertEqual(bool(aim["why"]), aim["value"] is None, aim)
-        if aim["value"] is None or aim["aim"] is None:
-            self.assertIsNone(aim["met"], aim)
-        elif aim["bound"] == "at least":
-            self.assertIs(aim["met"], aim["value"] >= aim["aim"], aim)
-        else:
-            self.assertIs(aim["met"], aim["value"] <= aim["aim"], aim)
-
-    def test_terminal_prints_the_aims_of_the_file(self):
-        with tempfile.TemporaryDirectory() as folder:
-            name = os.path.join(folder, "results.json")
-            printed = lab("mutex", "loop", "--threads", "1,2", *QUICK, "--json", name).stdout
-            aims = load(name)["aims"]
-        for aim in aims:
-            title = ", ".join(word for word in (aim["table"], aim["group"]) if word) + ":\n"
-            self.assertIn(title, printed)
-            self.assertRegex(printed.split(title)[1], r"(?m)^  %s +%s" % (
-                re.escape(aim["what"]),
-                "not measured" if aim["value"] is None else re.escape("%.3f" % aim["value"])))
-        self.assertEqual(printed.count("(aim: "), sum(1 for aim in aims if aim["bound"]))
-        for word, met in ((": met)", True), (": missed)", False)):
-            self.assertEqual(printed.count(word), sum(1 for aim in aims if aim["met"] is met))
-
-    def test_an_aim_without_measurement_has_no_verdict(self):
-        aims = rows_of("mutex", "--threads", "1", "--only", "hf_mutex", *QUICK)["aims"]
-        (aim,) = [aim for aim in aims if "pthread_spin" in aim["what"]]
-        self.assertIsNone(aim["value"])
-        self.check_aim(aim)
+                # The ratio to the default is there for each row beside it.
+                beside = {(row["case"], row["threads"]) for row in first if row["ns_per_op"]}
+                for row in with_figures(results["rows"]):
+                    if (row["case"], row["threads"]) in beside and row["ns_per_op"]:
+                        self.assertGreater(row["to_default"], 0)
 
     def test_memory_is_compared_with_libc(self):
         for table in ("clear", "copy"):
@@ -315,16 +257,6 @@ class Lab(unittest.TestCase):
                 self.assertEqual({row["variant"] for row in rows if row["case"] == case}, names)
             for row in rows:
                 self.assertGreater(row["gb_per_s"], 0)
-            # The cases in which the result is read next, or is cold, don't count for the aims.
-            read = {row["case"] for row in rows if row["case"].endswith(" read")}
-            self.assertIn("7 B read", read)
-            hot = {row["case"] for row in with_figures(rows)
-                   if row["variant"] == "default" and not re.search(" (read|cold)$", row["case"])}
-            details = [aim["detail"] for aim in measured(table)["aims"] if "geometric mean" in aim["detail"]]
-            self.assertTrue(details)
-            for detail in details:
-                self.assertEqual(detail, "geometric mean of %d cases" % len(hot))
-
     def test_tmpfs_is_built_with_each_implementation(self):
         if not here(TMPFS):
             print("SKIPPED openclose and sparse: liburcu is not installed")
@@ -369,7 +301,6 @@ class Lab(unittest.TestCase):
         sections = ["", ", 0.1/0.2 µs", ", 0.2/0.2 µs", ", 2/2 µs"]
         self.assertEqual({row["case"] for row in results["rows"]},
                          {"alone", *("oversubscribed" + section for section in sections)})
-        self.check_mutex_aims(results, threads, sections)
         # Weighted by length, the median wait is longer, once a thread has waited for another.
         rows, window, end = results["rows"], 1, time.monotonic() + LONG
         while results["settings"]["ns_per_tick"] and not any(
@@ -392,40 +323,6 @@ class Lab(unittest.TestCase):
                                    ("wait_max_mean_ns", "wait_max_ns")):
                     # The longest wait is exact; the others are the middle of a histogram's bucket.
                     self.assertLessEqual(row[less], 1.1 * row[more] + 1)
-
-    def check_mutex_aims(self, results, threads, sections):
-        """Each group has its aims, which compare with the available peers."""
-        rows = {(row["variant"], row["case"]): row for row in results["rows"]}
-        aims = {(aim["group"], aim["what"]): aim for aim in results["aims"]}
-        self.assertEqual([aims["1 thread", "time, of %s's" % peer]["aim"]
-                          for peer in ("pthread_spin", "pthread_mutex")], [1, 0.65])
-        for section in sections:
-            group = "%d threads%s" % (threads, section)
-            bounds = {aim["what"]: (aim["bound"], aim["aim"]) for aim in results["aims"]
-                      if aim["group"] == group and aim["bound"]}
-            self.assertEqual(bounds, {
-                "throughput, of the best peer that parks": ("at least", 0.95),
-                **({"fairness over 100 ms": ("at least", 0.75)} if section
-                   else {"fairness over 100 ms, of pthread_mutex's": ("at least", 0.9)}),
-                "longest wait of a thread, of pthread_mutex's or 5 ms": ("at most", 1),
-                "context switches, of one a turn": ("at most", 1.1),
-            })
-            peers = [row for (_, case), row in rows.items() if row["ns_per_op"]
-                     and case == "oversubscribed" + section and row["kind"] == "peer"]
-            for what, among in (
-                    ("throughput, of the best peer", peers),
-                    ("throughput, of the best peer that parks",
-                     [row for row in peers if row["waiter"] == "parks"])):
-                detail = aims[group, what]["detail"]
-                if among:  # on a busy machine no peer may have had an operation
-                    best = min(among, key=lambda row: row["ns_per_op"])
-                    self.assertTrue(detail.startswith(best["variant"]), (best, detail))
-            absent = [name for name in ("pthread_adaptive", "nsync_mu", "parking_lot",
-                                        "rust_std_mutex")
-                      if "peer:" + name not in variants(peers)]
-            self.assertEqual("without" in detail, bool(absent), detail)
-            for name in absent:
-                self.assertIn(name, detail)
 
     def test_a_part_too_short_to_measure_is_0(self):
         """The times of lock and unlock are differences; one below 0.1 ns is noise, and must be reported as 0."""
@@ -450,12 +347,6 @@ class Lab(unittest.TestCase):
             if row["ns_per_op"]:
                 self.assertGreater(row["cpu_ns"], 0)
                 self.assertGreaterEqual(row["switches_per_op"], 0)
-        # Where others compete, processor time is judged.
-        judged = {aim["group"]: aim["what"].split(",")[0] for aim in measured("cond")["aims"]
-                  if aim["bound"] and aim["group"]}
-        for case in cases:
-            cpu = case.startswith(("one processor", "beside busy"))
-            self.assertEqual(judged[case], "processor time" if cpu else "throughput", case)
 
     def test_mutex_on_shared_processors(self):
         """On one processor, unpinned, and beside as many busy processes as there are processors."""
@@ -470,13 +361,6 @@ class Lab(unittest.TestCase):
         self.assertEqual({(row["case"], row["threads"]) for row in rows}, wanted)
         for case in {case for case, _ in wanted}:
             self.assertEqual(variants(row for row in rows if row["case"] == case), variants(results["rows"]))
-        for case, threads in wanted:
-            aims = [aim["what"] for aim in results["aims"] if aim["group"] == "%s, %d threads" % (case, threads)]
-            work, busy = "µs" in case, case.startswith("beside")
-            self.assertEqual(aims, ["throughput, of the best peer that parks" if "pinned" in case
-                                    else "processor time, of the best peer's that parks"]
-                             + ["fairness over 100 ms, of 0.75 or of pthread_mutex's"] * work
-                             + ["longest wait of a thread, of pthread_mutex's or 5 ms"] * (work and not busy))
         waits = {row["case"] for row in rows if "wait_max_ns" in row}
         if waits:  # needs a processor with a time stamp counter
             self.assertEqual(waits, {case for case, _ in wanted if "µs" in case and not case.startswith("beside")})
@@ -584,7 +468,7 @@ class Lab(unittest.TestCase):
         self.assertLessEqual(1, min(row["rounds"] for row in rows))
 
     def test_a_busy_machine_gets_no_verdicts(self):
-        """Beside busy loops: a banner before anything else, no aims, and the exit status 3."""
+        """Beside busy loops: a banner before anything else, the table withheld, and the exit status 3."""
         loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"])
                  for _ in range(4 * len(os.sched_getaffinity(0)))]
         try:
@@ -592,7 +476,7 @@ class Lab(unittest.TestCase):
                 name = os.path.join(folder, "results.json")
                 done = lab("refcount", "--threads", "1,2", "--window-ms", "20", "--rounds", "2",
                            "--json", name)
-                quality, aims = load(name)["quality"], load(name)["aims"]
+                quality = load(name)["quality"]
         finally:
             for loop in loops:
                 loop.kill()
@@ -604,8 +488,7 @@ class Lab(unittest.TestCase):
         self.assertAlmostEqual(int(said[1]), 100 * quality["others_before"], delta=1)
         self.assertGreater(5 * (quality["disturbed"] + quality["missing"]), quality["rows"])
         self.assertGreater(quality["others_before"], 0.5)
-        self.assertEqual(aims, [])
-        self.assertNotIn("(aim: ", done.stdout)
+        self.assertEqual(set(quality["withheld"]), {"refcount"})
 
     def test_names(self):
         if not here(("readdir",)):
@@ -621,199 +504,6 @@ class Lab(unittest.TestCase):
                    "--rounds", "1", "--anyway")
         self.assertRegex(done.stderr, r"^refcount: +\d+ % done, \d+ s left; \w+, \S+\n")
         self.assertNotIn("\r", done.stderr)
-
-
-class Archive(unittest.TestCase):
-    """compare and merge, on constructed files."""
-
-    @classmethod
-    def setUpClass(cls):
-        cls.whole = rows_of("loop", "--threads=1", *QUICK)
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
-    def file(self, name, times, packed=False, **changes):
-        """Write a file with one row for each item of `times`; returns its name."""
-        rows = []
-        for variant, ns in times.items():
-            rows.append({**self.whole["rows"][0], "variant": variant, "ns_per_op": ns,
-                         "spread": 0.02, "size": 64, "is": "plain", "kind": "ours"})
-        path = os.path.join(self.folder, name)
-        text = json.dumps({**self.whole, "rows": rows, **changes})
-        with gzip.open(path, "wt") if packed else open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        return path
-
-    def test_compare(self):
-        old = self.file("old.json", {"same": 10, "slow": 10, "fast": 10, "gone": 1, "none": None})
-        new = self.file("new.json.gz", {"same": 10.1, "slow": 11, "fast": 9, "come": 1, "none": 3},
-                        packed=True)
-        done = lab("compare", old, new)
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        verdicts = dict(re.findall(r"(?m)^loop +(\S+) .*%(?:  (\w+))?$", done.stdout))
-        self.assertEqual(verdicts, {"same": "", "slow": "slower", "fast": "faster"})
-        self.assertRegex(done.stdout, r"(?m)^loop +none .* - +- +not measured in the old file$")
-        self.assertRegex(done.stdout, r"(?m)^loop +new/old 1\.000 in the geometric mean; 1 faster, "
-                         r"1 slower, 1 within noise, 1 not compared$")
-        self.assertIn("Only in the old file: 1 rows; only in the new one: 1.", done.stdout)
-        done = lab("compare", old, new, "--only", "sl*")
-        self.assertEqual(re.findall(r"(?m)^loop +(\S+) .*%", done.stdout), ["slow"])
-
-    def test_compare_estimates_noise(self):
-        default = {**self.whole["rows"][0], "variant": "default", "kind": "default", "is": "same",
-                   "ns_per_op": 12, "spread": 0.02}
-        old = self.file("old.json", {"same": 10, "slow": 10})
-        whole = load(old)
-        whole["rows"].append(default)
-        write(old, json.dumps(whole))
-        # The same code under two names differs by a fifth, so differences of other rows up to that are noise.
-        done = lab("compare", old, self.file("new.json", {"same": 10, "slow": 11}))
-        self.assertRegex(done.stdout, r"(?m)^loop +slow .* 20%$")
-
-    def test_merge(self):
-        files = [self.file("%d.json" % ns, {"a": ns, "only-%d" % ns: ns}) for ns in (10, 20, 60)]
-        out = os.path.join(self.folder, "all.json")
-        done = lab("merge", *files, "--json", out)
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        merged = load(out)
-        self.assertEqual({row["variant"]: (row["ns_per_op"], row["rounds"])
-                          for row in merged["rows"]},
-                         {"a": (20, 3), "only-10": (10, 1), "only-20": (20, 1), "only-60": (60, 1)})
-        self.assertEqual(merged["rows"][0]["size"], 64)
-        self.assertEqual(merged["rows"][0]["is"], "plain")
-        for key in ("schema", "holdfast", "machine", "missing_peers"):
-            self.assertEqual(merged[key], self.whole[key])
-
-    def test_merge_of_one_file(self):
-        whole = write(os.path.join(self.folder, "whole.json"), json.dumps(self.whole))
-        self.assertEqual(lab("merge", whole, "--json", whole).returncode, 0)
-        merged = load(whole)
-        for row, was in zip(merged["rows"], self.whole["rows"], strict=True):
-            # Figures are rounded to six digits, and a ratio is computed from two of them.
-            self.assertAlmostEqual(row["ratio"], was["ratio"], delta=was["ratio"] / 1e4)
-            for key in ("rounds", "spread", "ratio"):
-                del row[key]
-            self.assertEqual(row, {key: was[key] for key in row})
-        for aim, was in zip(merged["aims"], self.whole["aims"], strict=True):
-            self.assertEqual((aim["what"], aim["met"]), (was["what"], was["met"]))
-
-    def aims(self, rows):
-        """The aims of these made-up rows, as `merge` computes them: {(group, what): (value, met, detail)}"""
-        fields = {"kind": "ours", "case": "get+put", "threads": 2, "spread": 0, "ratio": None, "fairness": 1,
-                  "checked": True, "starved": False, "rounds": 1, "waiter": "parks"}
-        rows = [{**fields, "baseline": "base", **row} for row in rows]
-        path = write(os.path.join(self.folder, "made-up.json"), json.dumps({**self.whole, "rows": rows}))
-        done = lab("merge", path, "--json", path)
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        return {(aim["group"], aim["what"]): (aim["value"] and round(aim["value"], 2), aim["met"], aim["detail"])
-                for aim in load(path)["aims"]}
-
-    def test_aims_of_the_mutex(self):
-        cpus = len(os.sched_getaffinity(0))
-        threads = 8 * cpus
-        groups = {case: "%d threads%s" % (threads, case[len("oversubscribed"):])
-                  for case in ("oversubscribed", "oversubscribed, 0.2/0.2 µs")}
-
-        def aims(**changes):
-            """Ours has this in both cases: a peer that parks and one that spins are faster, and unfair."""
-            rows = []
-            for case in (*groups, "one processor, 0.2/0.2 µs"):
-                ours = {"ns_per_op": 100, "fairness_100ms": 0.76, "wait_max_ns": 4.9e6, "cpu_ns": 100,
-                        "switches_per_op": 100 * cpus / 300000, **changes}
-                rows += [{"table": "mutex", "variant": variant, "case": case, "threads": threads, **ours, **other}
-                         for variant, other in (
-                             ("hf_mutex", {}),
-                             ("peer:pthread_mutex", {"kind": "peer", "ns_per_op": 96, "fairness_100ms": 0.7,
-                                                     "wait_max_ns": 1e5, "switches_per_op": 1e-9}),
-                             ("peer:tbb_spin_mutex", {"kind": "peer", "ns_per_op": 10, "waiter": "spins"}))]
-            return self.aims(rows)
-
-        work, none = groups["oversubscribed, 0.2/0.2 µs"], groups["oversubscribed"]
-        one = "one processor, 0.2/0.2 µs, %d threads" % threads
-        throughput, spins = "throughput, of the best peer that parks", "throughput, of the best peer"
-        fair, wait = "fairness over 100 ms", "longest wait of a thread, of pthread_mutex's or 5 ms"
-        switches = "context switches, of one a turn"
-        found = aims()
-        for group in (work, none):
-            self.assertEqual(found[group, throughput][:2], (0.96, True))
-            self.assertEqual(found[group, spins], (0.1, None, "peer:tbb_spin_mutex"))
-            # The holder may lose its processor once; each turn of a processor ends in a switch.
-            self.assertEqual(found[group, wait], (1, True, ""))
-            self.assertEqual(found[group, switches], (1, True, ""))
-        self.assertEqual(found[work, fair], (0.76, True, ""))
-        self.assertEqual(found[none, fair + ", of pthread_mutex's"], (1.09, True, ""))
-        self.assertEqual(found[one, fair + ", of 0.75 or of pthread_mutex's"], (1.09, True, ""))
-        self.assertEqual(found[one, wait], (1, True, ""))
-        found = aims(fairness_100ms=0.62, wait_max_ns=6e6, ns_per_op=102, switches_per_op=130 * cpus / 300000)
-        for group in (work, none):
-            self.assertEqual(found[group, throughput][:2], (0.94, False))
-            self.assertEqual(found[group, wait], (1.2, False, ""))
-            self.assertEqual(found[group, switches], (1.27, False, ""))
-        self.assertEqual(found[work, fair], (0.62, False, ""))
-        self.assertEqual(found[none, fair + ", of pthread_mutex's"], (0.89, False, ""))
-        self.assertEqual(found[one, fair + ", of 0.75 or of pthread_mutex's"], (0.89, False, ""))
-        self.assertEqual(found[one, wait], (1.2, False, ""))
-        turn = int(re.search(r"define HF_PARKING_TURN_NS (\d+)", read(SOURCE, "src", "parking", "parking.c"))[1])
-        self.assertIn("TURN_NS = %d," % turn, read(SOURCE, "lab", "mutex.cpp"))
-
-    def test_aims_of_lockref(self):
-        """The default beside the best limit and wait; waitfree leaves no thread behind."""
-        def aims(wait_late):
-            return self.aims([{"table": "lockref", "variant": variant, "ns_per_op": ns, **more}
-                              for variant, ns, more in (
-                                  ("default", 60, {"kind": "default"}), ("bounded-15", 50, {}), ("locked", 20, {}),
-                                  ("waitfree", 10, {"fairness": 0.6}),
-                                  ("unbounded wait=late", wait_late, {"kind": "sweep"}))])
-        what = "2 threads", "time of the default, of the best limit and wait"
-        self.assertEqual(aims(55)[what], (1.2, True, "bounded-15"))
-        self.assertEqual(aims(40)[what], (1.5, False, "unbounded wait=late"))
-        self.assertEqual(aims(55)["2 threads", "fairness of waitfree"][:2], (0.6, True))
-
-    def test_aims_of_openclose(self):
-        """A machine whose second processor is worth little, or whose transfers are slow, misses nothing by that."""
-        if not here(TMPFS):
-            print("SKIPPED openclose: liburcu is not installed")
-            return
-
-        def aims(each, transfer, other=97):
-            return self.aims([{"table": "openclose", "variant": variant, "kind": kind, "case": case,
-                               "threads": threads, "ns_per_op": ns, "transfer_ns": transfer}
-                              for variant, kind, case, threads, ns in (
-                                  ("default", "default", "hot file", 1, 80), ("default", "default", "hot file", 2, 100),
-                                  ("lockref=bounded", "ours", "hot file", 2, 98),
-                                  ("lockref=locked", "ours", "hot file", 2, other),
-                                  ("default", "default", "file each", 1, 80), ("default", "default", "file each", 2, each),
-                                  ("default", "default", "file system each", 1, 80),
-                                  ("default", "default", "file system each", 2, 50))])
-        hot = "hot file", "throughput of 2 threads, of one thread's or of two transfers"
-        each = "file each", "throughput of 2 threads, of those that share nothing"
-        best = "hot file, 2 threads", "throughput of the default, of the best other's"
-        self.assertEqual([aims(50, 60)[what] for what in (hot, each, best)],
-                         [(1.2, True, ""), (1, True, ""), (0.99, True, "lockref=locked")])
-        self.assertEqual([aims(62, 30, 90)[what] for what in (hot, each, best)],
-                         [(0.8, False, ""), (0.81, False, ""), (0.92, False, "lockref=locked")])
-
-    def test_unusable_files(self):
-        good = self.file("good.json", {"a": 1})
-        other = {**self.whole["machine"], "commit": "another"}
-        broken = write(os.path.join(self.folder, "broken.json"), '{"schema": 2, "rows"')
-        for arguments, reason in (
-                (["compare", good], "takes two files"),
-                (["compare", good, good, "--json", "x"], "no option"),
-                (["compare", good, "nowhere.json"], "can't read nowhere.json: No such file"),
-                (["compare", good, broken], "is not a result file of hf-lab"),
-                (["compare", good, self.file("b.json", {"b": 1})], "no row is in both"),
-                (["compare", good, self.file("9.json", {"a": 1}, schema=99)], "has schema 99"),
-                (["compare", good, self.file("0.json", {})], "has no rows"),
-                (["merge", good], "takes files, and --json"),
-                (["merge", good, self.file("c.json", {"a": 1}, machine=other), "--json", "x"],
-                 r"has another commit than .* \(another, ")):
-            done = lab(*arguments)
-            self.assertEqual((done.returncode, done.stdout if "schema" in reason else ""), (2, ""))
-            self.assertRegex(done.stderr, r"^hf-lab: .*%s.*\n$" % reason)
 
 
 class Rows(unittest.TestCase):
@@ -893,23 +583,12 @@ class Rows(unittest.TestCase):
         self.assertRegex(one, r"^made up one case 1 7\.00 .* 1\.00$")
         self.assertRegex(two, r"^made up two case 1 two levels .* 7\.0 \(40 %\) or 17\.0 ns \(60 %\)$")
 
-    def test_aims(self):
-        _, results, _ = self.rows()
-        for aim in results["aims"]:
-            Lab.check_aim(self, aim)
-        met = {"reached": True, "nearly": True, "missed": False}
-        for aim in results["aims"]:
-            self.assertIs(aim["met"], met.get(aim["what"]), aim)
-        self.assertEqual([aim["value"] for aim in results["aims"]], [0.2] + [2] * 6 + [None] * 4)
-
     def test_measured_twice(self):
         _, results, rows = self.rows()
         self.assertEqual({name for name in rows if rows[name]["kind"] == "again"}, {"twice again"})
         self.assertEqual(rows["twice again"]["base_variant"], "twice")
         self.assertEqual({name for name in rows if "gap" in rows[name]}, {"twice"})
         self.assertAlmostEqual(rows["twice"]["gap"], 0.2)
-        self.assertEqual(results["aims"][0]["what"], "gap of two measurements of the same, at most")
-        self.assertTrue(results["aims"][0]["detail"].startswith("twice, case, 1 thread; half of 1"))
 
     def test_only_a_wrong_count_is_a_failure(self):
         done, results, rows = self.rows("wrong")
@@ -918,7 +597,6 @@ class Rows(unittest.TestCase):
                          "  made up, wrong, case, 1 thread\n")
         self.assertEqual({name for name in rows if not rows[name]["checked"]}, {"wrong"})
         self.assertIn("Failed its check: made up, wrong, case, 1 thread", results["limits"])
-        self.assertIsNone(results["aims"][-1]["value"])
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@
  *   L3  Stale values: one older than the latest in searches, two in random runs.
  *   L4  Two sequentially consistent fences order plain data as well.
  *   L5  A release sequence includes later stores by the same thread (C11; not in C++20 and C23).
+ *   L6  The light fences of two threads order as if both were full fences (hf_atomic_fence_light()).
  *
  * Mutants
  *   Selected by the environment, so that one program serves all of them:
@@ -72,6 +73,8 @@ namespace hf_model
 	X(wait_zero_set_acquire)                                                                    \
 	X(cmpxchg64_release)                                                                        \
 	X(cmpxchg64_acquire)                                                                        \
+	X(cmpxchg64_acq_rel_loses_acquire)                                                          \
+	X(cmpxchg64_acq_rel_loses_release)                                                          \
 	X(fetch_sub64_release)                                                                      \
 	X(load64_seq_cst)                                                                           \
 	X(store64_seq_cst)                                                                          \
@@ -86,6 +89,11 @@ namespace hf_model
 	/* Not atomic: other threads may run between its load and its store. */                     \
 	X(cmpxchg_torn)                                                                             \
 	X(cmpxchg64_torn)                                                                           \
+	/* This compare-and-swap changes nothing, and says that it did. */                          \
+	X(cmpxchg_missing)                                                                          \
+	X(cmpxchg64_missing)                                                                        \
+	/* This one adds the difference of the two values, whatever it finds. */                    \
+	X(cmpxchg_adds)                                                                             \
 	X(fetch64_torn)                                                                             \
 	X(fetch_torn)                                                                               \
 	/* The store also writes the neighbouring bytes, with values loaded earlier. */             \
@@ -354,13 +362,24 @@ inline const char *name_of(const hf_atomic64 *)
 	return "";
 }
 
+/* Called before each access, if not NULL. */
+inline void (*before_access)();
+
+inline void access()
+{
+	if (before_access)
+		before_access();
+}
+
 inline uint32_t load(const hf_atomic32 *p, rl::memory_order mo, const where &at)
 {
+	access();
 	return p->whole ? (uint32_t)p->whole->load(mo, at) : p->own.load(mo, at);
 }
 
 inline uint64_t load(const hf_atomic64 *p, rl::memory_order mo, const where &at)
 {
+	access();
 	return p->word.load(mo, at);
 }
 
@@ -386,6 +405,16 @@ inline bool cmpxchg(hf_atomic32 *p, uint32_t *old, uint32_t value, rl::memory_or
 	bool torn = is_mutant(mutant::cmpxchg_torn, at, p->name);
 
 	may_die();
+	access();
+	if (is_mutant(mutant::cmpxchg_missing, at, p->name))
+		return true;
+	if (is_mutant(mutant::cmpxchg_adds, at, p->name)) {
+		uint32_t by = value - *old;
+
+		(void)p->own.update(
+			~0u, [by](uint64_t v) { return (uint32_t)v + by; }, mo, at);
+		return true;
+	}
 	if (p->whole) {
 		uint64_t wide_old = *old;
 		bool done = p->whole->cmpxchg(mask, &wide_old, value, mo, at, torn);
@@ -399,6 +428,9 @@ inline bool cmpxchg(hf_atomic32 *p, uint32_t *old, uint32_t value, rl::memory_or
 inline bool cmpxchg(hf_atomic64 *p, uint64_t *old, uint64_t value, rl::memory_order mo,
 		    const where &at)
 {
+	access();
+	if (is_mutant(mutant::cmpxchg64_missing, at))
+		return true;
 	if (is_mutant(mutant::cmpxchg64_blind, at)) {
 		(void)p->word.update(
 			~0ull << 32, [value](uint64_t) { return value; }, mo, at);
@@ -412,6 +444,7 @@ uint32_t update(hf_atomic32 *p, F f, rl::memory_order mo, const where &at, bool 
 		uint32_t mask = ~0u)
 {
 	may_die();
+	access();
 
 	uint32_t before = p->whole ? (uint32_t)p->whole->update(mask, f, mo, at, torn)
 				   : p->own.update(mask, f, mo, at, torn);
@@ -435,6 +468,7 @@ inline uint32_t last(hf_atomic32 *p, const where &at)
 
 inline void store(hf_atomic32 *p, uint32_t value, rl::memory_order mo, const where &at)
 {
+	access();
 	if (p->whole)
 		(void)update(
 			p, [value](uint64_t) { return value; }, mo, at);
@@ -444,6 +478,7 @@ inline void store(hf_atomic32 *p, uint32_t value, rl::memory_order mo, const whe
 
 inline void store(hf_atomic64 *p, uint64_t value, rl::memory_order mo, const where &at)
 {
+	access();
 	p->word.store(value, mo, at);
 }
 
@@ -533,6 +568,7 @@ HF_MODEL_CMPXCHG(32, seq_cst, HF_MODEL_ORDER(cmpxchg_seq_cst, seq_cst, relaxed))
 HF_MODEL_CMPXCHG(64, relaxed, rl::mo_relaxed)
 HF_MODEL_CMPXCHG(64, acquire, HF_MODEL_ORDER(cmpxchg64_acquire, acquire, relaxed))
 HF_MODEL_CMPXCHG(64, release, HF_MODEL_ORDER(cmpxchg64_release, release, relaxed))
+HF_MODEL_CMPXCHG(64, acq_rel, HF_MODEL_ACQ_REL(cmpxchg64_acq_rel))
 HF_MODEL_CMPXCHG(64, seq_cst, HF_MODEL_ORDER(cmpxchg64_seq_cst, seq_cst, relaxed))
 
 /* ---- Exchange and arithmetic -------------------------------------------------------------- */
@@ -630,13 +666,13 @@ inline void hf_atomic_fence_seq_cst(HF_MODEL_AT)
  * (hf_env_barrier_all()) paired with a light one this is exact: the heavy fence forces a full fence
  * in every thread at some point, and only the position of that point relative to the accesses
  * around the light fence matters (C++ proposal P1202R4). Two light fences of different threads,
- * however, order more here than in reality. The mutex does not depend on that: light fences are
- * only in unlocks, each between a store to the mutex and a load of `need`, and no unlock stores to
- * `need` before its light fence.
+ * however, order more here than in reality (L6): one that follows a load acquires, and what a thread
+ * did before its unlock is seen by the loads of another thread's later unlock. A scenario that looks for
+ * such a load, and races with no heavy fence, has a thread without light fences.
  */
 inline void hf_atomic_fence_light(HF_MODEL_AT)
 {
-	if (!HF_MODEL_IS(fence_light, ""))
+	if (!HF_MODEL_IS(fence_light, "") && !hf_model::self().light_fences_missing)
 		rl::atomic_thread_fence(rl::mo_seq_cst, at);
 }
 

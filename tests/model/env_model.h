@@ -50,6 +50,8 @@ struct thread_state {
 	struct hf_atomic32 *late_word;   /* of the mutants store_relaxed_late, fetch_add_late */
 	uint32_t late_value, late_add;
 	uint32_t processor; /* where it runs */
+	uint64_t signals_blocked;
+	bool light_fences_missing;
 };
 
 inline thread_state threads[HF_MODEL_THREADS];
@@ -144,14 +146,17 @@ uint32_t hf_env_unpark(const struct hf_atomic32 *word, uint32_t n, enum hf_env_s
 
 bool hf_env_barrier_all(const hf_model::where &at = HF_MODEL_HERE);
 
-/* There are no signals. */
 inline uint64_t hf_env_signals_block(void)
 {
-	return 0;
+	uint64_t before = hf_model::self().signals_blocked;
+
+	hf_model::self().signals_blocked = 1;
+	return before;
 }
 
-inline void hf_env_signals_restore(uint64_t)
+inline void hf_env_signals_restore(uint64_t before)
 {
+	hf_model::self().signals_blocked = before;
 }
 
 void hf_env_requeue(const struct hf_atomic32 *word, uint32_t expected, const struct hf_atomic32 *to,

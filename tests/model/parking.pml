@@ -415,7 +415,7 @@ inline move_to_lock(t)
 		flush(_pid);
 		if
 		:: is_first && !(certain && word[0]) && MOVED_IS_WOKEN -> mark_first_waking(0, one)
-		:: is_first && certain && word[0] && queued == 1 && arrivals == 0 -> /* leave_as_only() */
+		:: is_first && certain && word[0] && queued == 1 && arrivals == 0 -> /* publish_sole_waiter() */
 			take_out(t); at[t] = 0; has_waiters = 0; is_waking = 0; is_awaited = 0;
 			bucket_held = 0; arrive(t)
 		:: else
@@ -428,7 +428,7 @@ inline move_to_lock(t)
 #define IS_NEAR(t) (PROCESSOR(t) == PROCESSOR(_pid))
 #define MOVES(t) (state[t] == PARKED && word[0] && (IS_NEAR(t) || has_waiters))
 
-inline move_as_only(t, done)
+inline move_sole_waiter(t, done)
 {
 	done = 0;
 	if
@@ -524,7 +524,7 @@ inline park_to_wait(timed, signalled)
 	if
 	:: has_behind[_pid] && !MUTANT(BEHIND) -> /* hf_detail_move_behind() */
 		has_behind[_pid] = 0; other = 1 - _pid;
-		move_as_only(other, late);
+		move_sole_waiter(other, late);
 		if :: late :: else -> move_to_lock(other) fi;
 		late = 0; other = NOBODY
 	:: else
@@ -549,7 +549,7 @@ inline wake_one(t)
 	if
 	:: exchanged ->
 		late = 0;
-		if :: IS_NEAR(t) && (has_mark[_pid] || MUTANT(MARK)) -> move_as_only(t, late) :: else fi;
+		if :: IS_NEAR(t) && (has_mark[_pid] || MUTANT(MARK)) -> move_sole_waiter(t, late) :: else fi;
 		if :: late :: else -> move_to_lock(t) fi;
 		late = 0; exchanged = 0
 	:: else
@@ -590,9 +590,9 @@ inline unpark_all(where)
 		atomic { if :: (moved & 2) && state[1] == SPINNING -> moved = moved & ~2; state[1] = RELEASED :: else fi };
 		d_step { assert(!MUTANT(TOUCH) || !IS_GONE); late = 0 };
 		if
-		:: moved == 3 && IS_NEAR(0) && IS_NEAR(1) && has_mark[_pid] -> /* move_in_turn() */
+		:: moved == 3 && IS_NEAR(0) && IS_NEAR(1) && has_mark[_pid] -> /* may_move_in_turn() */
 			has_behind[other] = 1;
-			move_as_only(other, late);
+			move_sole_waiter(other, late);
 			if :: late :: else -> has_behind[other] = 0 fi
 		:: else
 		fi;

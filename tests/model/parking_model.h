@@ -5,8 +5,9 @@
  * parking_model - src/parking/parking.c and src/mutex, with a new parking table for each
  * interleaving.
  *
- * All addresses hash to one bucket, so every collision that is possible happens. Times are chosen
- * so that a thread may find its turn expired at any point, or never.
+ * All addresses hash to one bucket, so every collision that is possible happens, unless a scenario
+ * names one that is elsewhere. Times are chosen so that a thread may find its turn expired at any
+ * point, or never.
  */
 #include "run.h"
 
@@ -34,8 +35,8 @@ public:
 #define HF_DETAIL_PARKING_IS_MODEL
 #define HF_DETAIL_PARKING_BOOL hf_model::watched_field<bool>
 #define HF_DETAIL_PARKING_NUMBER hf_model::watched_field<uint32_t>
-#define HF_DETAIL_PARKING_BUCKETS 1
-#define HF_DETAIL_PARKING_INDEX(at) ((void)(at), 0u)
+#define HF_DETAIL_PARKING_BUCKETS 2
+#define HF_DETAIL_PARKING_INDEX(at) ((at) && (at) == hf_model::elsewhere ? 1u : 0u)
 #define HF_DETAIL_PARKING_MARK (hf_model::self().mark ? hf_model::self().mark : 1)
 #define HF_MUTEX_SPIN_NS 1
 #define HF_MUTEX_SHARED_SPIN_NS 1
@@ -54,6 +55,7 @@ public:
 
 namespace hf_model
 {
+inline const void *elsewhere; /* the address whose bucket is another one */
 inline uint64_t turn_began, turn_seen;
 inline uint32_t unlocks;
 
@@ -91,24 +93,46 @@ public:
 	/* Unless it @is_used, the first waiter of a condition variable takes the bucket's lock. */
 	explicit parking(bool is_used = true)
 	{
-		hf_atomic32_store_relaxed(&table_.need[0], 0);
-		hf_atomic32_store_relaxed(&table_.bucket[0].lock, 0);
-		hf_atomic32_store_relaxed(&table_.bucket[0].flags, 0);
-		table_.bucket[0].first = table_.bucket[0].last = NULL;
-		hf_atomic64_store_relaxed(&table_.bucket[0].arrived, 0);
-		hf_atomic64_store_relaxed(&table_.bucket[0].born, is_used);
+		wipe();
+		for (struct hf_detail_bucket &bucket : table_.bucket)
+			hf_atomic64_store_relaxed(&bucket.born, is_used);
 		turn_began = turn_seen = 0;
 		unlocks = 0;
+		elsewhere = NULL;
 		use();
 	}
 	void use();
-	void forget() { hf_atomic64_store_relaxed(&table_.bucket[0].born, 0); }
+	/* As the kernel does in the child of a fork. */
+	void wipe()
+	{
+		for (hf_atomic32_t &need : table_.need)
+			hf_atomic32_store_relaxed(&need, 0);
+		for (struct hf_detail_bucket &bucket : table_.bucket) {
+			hf_atomic32_store_relaxed(&bucket.lock, 0);
+			hf_atomic32_store_relaxed(&bucket.flags, 0);
+			bucket.first = bucket.last = NULL;
+			hf_atomic64_store_relaxed(&bucket.arrived, 0);
+			hf_atomic64_store_relaxed(&bucket.born, 0);
+		}
+	}
+	void forget()
+	{
+		for (struct hf_detail_bucket &bucket : table_.bucket)
+			hf_atomic64_store_relaxed(&bucket.born, 0);
+	}
+	bool is_open(int i = 0) const
+	{
+		return !table_.bucket[i].first && table_.bucket[i].lock.own.now() == 0 &&
+		       table_.bucket[i].arrived.word.now() == 0;
+	}
 	bool empty() const
 	{
-		return !table_.bucket[0].first && !table_.bucket[0].last &&
-		       table_.need[0].own.now() == 0 && table_.bucket[0].lock.own.now() == 0 &&
-		       table_.bucket[0].flags.own.now() == 0 &&
-		       table_.bucket[0].arrived.word.now() == 0;
+		for (int i = 0; i < HF_DETAIL_PARKING_BUCKETS; i++) {
+			if (!is_open(i) || table_.bucket[i].last || table_.need[i].own.now() ||
+			    table_.bucket[i].flags.own.now())
+				return false;
+		}
+		return true;
 	}
 };
 

@@ -79,9 +79,9 @@ inline unsigned int stop_sleeping(unsigned int i)
 struct scenario : observer {
 	scenario()
 	{
-		static const thread_state fresh = { 1,     0,     0, 0, 0,    0, 0, false,
-						    false, false, 0, 0, NULL, 0, 0, 0 };
+		thread_state fresh = {};
 
+		fresh.nodes = 1;
 		for (unsigned int i = 0; i < HF_MODEL_THREADS; i++) {
 			threads[i] = fresh;
 			threads[i].processor = i % 2;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* probe - for run.py: fault handling in another language's runtime. Called from C, JNI and Node.js. */
+/* probe - for run.py: fault handling in another runtime. Called from C, JNI and Node.js. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sys/mman.h>
@@ -69,8 +69,8 @@ PROBE void probe_cut(struct probe *probe)
 }
 
 /*
- * Returns 0 if three pages were left, as after probe_cut(); 22 if all pages were; 20 if another thread began
- * the region, which then stays open; else 21.
+ * Returns 0 if three pages were left, as after probe_cut(); 22 if all pages were; 20 if another
+ * thread began the region, which then stays open; else 21.
  */
 PROBE int probe_end(struct probe *probe)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* probe - declares probe.c's functions for cgo, which passes memory large enough for a struct probe. */
+/* probe - declares probe.c's functions for cgo, which passes memory for a struct probe. */
 int probe_install(void);
 int probe_all(void);
 int probe_begin(void *probe);

@@ -115,7 +115,7 @@ def main():
     args = arguments(__doc__, "source-dir", "work-dir")
     source, work = os.path.abspath(args.source_dir), os.path.abspath(args.work_dir)
     shutil.rmtree(work, ignore_errors=True)
-    subprocess.run([sys.executable, "-B", os.path.join(source, "single", "generate.py"), "--out", work], check=True)
+    subprocess.run([sys.executable, "-B", os.path.join(source, "packaging", "single", "generate.py"), "--out", work], check=True)
     test = Test(source, work)
     for name in ("main.c", "main.cpp"):
         text = read(source, "tests", "install", "consumer", name)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gdb - a program with a lock, count and region in each state, and threads that wait: gdb.py has gdb
- * stop it in stop_here(), and gdb_checks.py looks at it there.
+ * gdb - a program with a lock, count and region in each state, and threads that wait: gdb.py has
+ * gdb stop it in stop_here(), and gdb_checks.py looks at it there.
  */
 #include <cstdio>
 #include <cstdlib>
@@ -160,8 +160,9 @@ static bool sleeps(int thread)
 }
 
 /*
- * Broadcasts twice to threads of this processor, and keeps the mutex the second time: the first one is
- * in the mutex's queue then, and the other one behind it. The first time the bucket has not been used yet.
+ * Broadcasts twice to threads of this processor, and keeps the mutex the second time: the first one
+ * is in the mutex's queue then, and the other one behind it. The first time the bucket has not been
+ * used yet.
  */
 static void broadcast_in_turn()
 {

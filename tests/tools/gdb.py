@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""share/gdb/holdfast.py in gdb, on a program whose threads wait.
+"""packaging/share/gdb/holdfast.py in gdb, on a program whose threads wait.
 
     gdb.py --source-dir DIR --build-dir DIR --work-dir DIR --cmake CMAKE --static PROGRAM --dynamic PROGRAM
 
@@ -14,14 +14,13 @@ Exits with 77 if gdb is not installed or can't run a program.
 """
 import glob
 import os
-import re
 import shutil
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from checks import Checks, arguments  # noqa: E402
+from checks import Checks, Printed, arguments  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -42,9 +41,8 @@ CHECKS = ["-x", os.path.join(HERE, "gdb_checks.py")]
 
 def judge(checks, name, said):
     """Pass if all checks ran and none failed."""
-    bad = re.findall(r"^FAILED .*(?:\n  .*)*", said, re.MULTILINE)
-    total = re.search(r"^(\d+) passed, 0 failed$", said, re.MULTILINE)
-    checks.check(name, total and int(total[1]) > 40, "\n".join(bad) or said)
+    found = Printed(said)
+    checks.check(name, found.is_complete and not found.failed and found.passed > 40, "\n".join(found.failed.values()) or said)
 
 
 def install(args):
@@ -71,7 +69,7 @@ def main():
               + " ".join(said.split())[-200:])
         return 77
     os.makedirs(args.work_dir, exist_ok=True)
-    script = ["-ex", "source " + os.path.join(args.source_dir, "share", "gdb", "holdfast.py")]
+    script = ["-ex", "source " + os.path.join(args.source_dir, "packaging", "share", "gdb", "holdfast.py")]
     core = os.path.join(args.work_dir, "core")
     for old in glob.glob(core + "*"):
         os.remove(old)

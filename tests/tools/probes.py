@@ -20,7 +20,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from checks import Checks, arguments  # noqa: E402
+from checks import Checks, Printed, arguments  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROBES = {"contended": 2, "acquired": 3, "park": 3, "wake": 2, "misuse": 4, "fault": 3,
@@ -68,8 +68,8 @@ def check_gdb(checks, name, program, **environment):
                   "-ex", "handle SIGSTOP SIGCONT nostop noprint nopass",
                   "-ex", "handle SIGSEGV SIGBUS nostop noprint pass", *words,
                   "-x", os.path.join(HERE, "probes_checks.py"), program)
-    total = re.search(r"^(\d+) passed, 0 failed$", said, re.MULTILINE)
-    checks.check(name, total and int(total[1]) > 10, said)
+    found = Printed(said)
+    checks.check(name, found.is_complete and not found.failed and found.passed > 10, said)
 
 
 def main():

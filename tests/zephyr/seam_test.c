@@ -4,9 +4,9 @@
  * interrupt makes ready.
  *
  * The interrupt preempts the running thread at once or, if it is masked, when it is unmasked, as a
- * processor and Zephyr's scheduler do. The high-priority thread takes a lock. If the preempted thread
- * holds it, Zephyr would hang: the holder never runs again. The fake's thread uses trylock, and counts
- * how often it would have hung.
+ * processor and Zephyr's scheduler do. The high-priority thread takes a lock. If the preempted
+ * thread holds it, Zephyr would hang: the holder never runs again. The fake's thread uses trylock,
+ * and counts how often it would have hung.
  */
 #define _GNU_SOURCE
 #include <stdarg.h>

@@ -325,7 +325,6 @@ std::vector<Sample> run_names(const std::string &variant, int names)
  * file are allocated, and while they are freed. The kernel must not answer the stat from its cache.
  */
 constexpr off_t BIG = off_t(2) << 30;
-constexpr double WAIT_MS = 20; /* the aim */
 
 struct Probe {
 	std::function<bool()> call;
@@ -415,22 +414,6 @@ bool can_mount()
 }
 
 } // namespace
-
-std::vector<Aim> mount_aims(const std::vector<Row> &rows)
-{
-	std::vector<Aim> aims;
-
-	for (const char *what : WAITS) {
-		const Row *row = find(rows, OURS, what, 1);
-
-		if (!row)
-			continue;
-		aims.push_back(
-			at_most(WAIT_MS, "waits", what, valid(row) ? row->ns_per_op() / 1e6 : NAN));
-		aims.back().unit = "ms";
-	}
-	return aims;
-}
 
 std::vector<Cell> mount_cells(const Settings &settings)
 {

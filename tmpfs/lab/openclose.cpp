@@ -14,7 +14,6 @@
 #include "bench.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -47,8 +46,6 @@ const struct lab_tmpfs *const variants[] = {
 
 const struct lab_tmpfs *const by_default = variants[0];
 const char *const KERNEL = "kernel tmpfs, system calls";
-#define STRING2(x) #x
-#define STRING(x) STRING2(x)
 /* The default's implementations, by the names that they have as variants. */
 const char *const DEFAULT = "refcount=saturating, lockref=bounded";
 
@@ -323,95 +320,6 @@ std::vector<Cell> sparse_cells(const Settings &)
 		}
 	}
 	return cells;
-}
-
-namespace
-{
-
-bool is_default(const std::string &variant)
-{
-	return (std::string(DEFAULT) + ", ").find(variant + ", ") != std::string::npos;
-}
-
-} // namespace
-
-/*
- * "file each": two threads that share a file system are held to two that share nothing, since two
- * processors of a virtual machine may be worth less than two.
- *
- * "hot file": its lockref's line moves for the open and for the close, at most, when two threads take
- * turns. So the aim is one thread's throughput, or where that is less that of two transfers.
- *
- * The default is held to the best of the others by the least time of its own code, which has several
- * names: the least of many times is lower than any one of them. 0.95, as for advice in the report.
- */
-std::vector<Aim> openclose_aims(const std::vector<Row> &rows)
-{
-	auto ours = [&](const char *case_name, int threads) {
-		return find(rows, by_default->name, case_name, threads);
-	};
-	auto speedup = [&](const char *case_name) {
-		return times(ours(case_name, 1), ours(case_name, 2));
-	};
-	const Row *one = ours("hot file", 1), *two = ours("hot file", 2), *best = nullptr;
-	double same_least = valid(two) ? 1 : NAN, same_most = same_least;
-
-	/* Compare with other choices, but not with the same code or with the unchecked count. */
-	for (const Row &row : rows) {
-		double ratio = times(&row, two);
-
-		if (row.case_name != "hot file" || row.threads != 2 || row.kind != "ours" ||
-		    row.variant == "refcount=unchecked" || !std::isfinite(ratio))
-			continue;
-		if (is_default(row.variant)) {
-			same_least = std::min(same_least, ratio);
-			same_most = std::max(same_most, ratio);
-		} else if (!best || ratio < times(best, two)) {
-			best = &row;
-		}
-	}
-	double transfer = two ? two->median_of([](const Sample &s) { return s.transfer_ns; }) : NAN;
-	double at_most_one = valid(one) ? std::max(one->ns_per_op(), 2 * transfer) : NAN;
-
-	return {
-		at_least(0.9, "hot file",
-			 "throughput of 2 threads, of one thread's or of two transfers",
-			 valid(two) ? at_most_one / two->ns_per_op() : NAN),
-		figure("hot file", "throughput of 2 threads, of one thread's", speedup("hot file")),
-		at_least(0.85, "file each", "throughput of 2 threads, of those that share nothing",
-			 times(ours("file system each", 2), ours("file each", 2))),
-		figure("file each", "throughput of 2 threads, of one thread's",
-		       speedup("file each")),
-		figure("file system each", "throughput of 2 threads, of one thread's",
-		       speedup("file system each")),
-		at_least(0.95, "hot file, 2 threads",
-			 "throughput of the default, of the best other's",
-			 times(best, two) / same_least, best ? best->variant : ""),
-		figure("hot file, 2 threads", "the same code by another name, least", same_least),
-		figure("hot file, 2 threads", "the same code by another name, most", same_most),
-		at_least(3, "hot file, 1 thread", "throughput, of the kernel's tmpfs",
-			 times(find(rows, KERNEL, "hot file", 1), ours("hot file", 1)),
-			 "the kernel needs three system calls"),
-	};
-}
-
-std::vector<Aim> sparse_aims(const std::vector<Row> &rows)
-{
-	std::vector<Aim> aims;
-
-	for (const char *case_name : { "16 KiB buffer", "1 MiB buffer" }) {
-		const Row *copy = find(rows, "copy a zero page", case_name, 1);
-		const Row *clear = find(rows, "clear: default", case_name, 1);
-		char detail[80] = "";
-
-		if (valid(copy) && valid(clear))
-			snprintf(detail, sizeof(detail), "1 TB in %.1f s, by copying in %.1f s",
-				 clear->more("s_per_tb"), copy->more("s_per_tb"));
-		aims.push_back(at_most(1, case_name,
-				       "time by clearing, of that by copying a zero page",
-				       times(clear, copy), detail));
-	}
-	return aims;
 }
 
 } // namespace lab

@@ -1,17 +1,26 @@
 # SPDX-License-Identifier: MIT
-"""The recommendations for this machine, their certainty, and the aims as judged by hf-lab."""
+"""The recommendations for this machine, their certainty, the aims, and the end of the terminal's output."""
 
 from __future__ import annotations
 
-from . import tables
-from .blocks import NOTHING, Bullets, Column, Text, fmt, fmt_percent, fmt_threads, table_of, text, texts, unique
+import textwrap
+
+from . import cards, tables
+from .blocks import NOTHING, Bullets, Column, Plain, Text, fmt, fmt_percent, fmt_threads, table_of, text, texts, unique
 from .family import Advice
+from .judge import aims_of
 from .rows import Aim, Results
 from .verdict import gap
 
 
 def advice(results: Results) -> list[Advice]:
-    return [a for a in (family.advice(results) for family in tables.of(results)) if a is not None]
+    families = [family for family in tables.of(results) if not results.withheld(family.name)]
+    return [a for a in (family.advice(results) for family in families) if a is not None]
+
+
+def withheld_items(results: Results) -> list[tuple[str, str, str]]:
+    tables_of = unique([r.table for r in results.rows])
+    return [(name, f"no verdict: {results.withheld(name)}.", "fail") for name in tables_of if results.withheld(name)]
 
 
 def same_code(results: Results) -> list[tuple[str, float, str]]:
@@ -46,9 +55,10 @@ def certainty_items(results: Results) -> list[tuple[str, str, str]]:
         items.append(("few rounds", f"{few} of {len(results.rows)} rows were measured less than 3 times: no spread."))
     if not results.busy:
         items.append(("", count_words(results)))
+        items += [(lead, words) for lead, words, _ in withheld_items(results)]
     for lead, rows, words in (
         ("not measured", [r for r in results.rows if r.checked and r.ns is None], ""),
-        ("two levels", [r for r in results.rows if r.levels], " Their runs alternate between two times: chance decides the median."),
+        ("two levels", [r for r in results.rows if r.levels], " Their runs alternate: chance decides the median."),
     ):
         of = [r.table for r in rows]
         counts = ", ".join(f"{of.count(name)} of {name}" for name in unique(of))
@@ -79,6 +89,14 @@ def figure(value: float | None, unit: str) -> str:
     return NOTHING if value is None else f"{'-' if value < 0 else ''}{fmt(abs(value))} {unit}".strip()
 
 
+def here(aim: Aim) -> str:
+    """The figure, with so many digits that a missed one does not look like its bound."""
+    words = figure(aim.value, aim.unit)
+    if aim.met is False and words == figure(aim.aim, aim.unit):
+        return f"{aim.value:.6g} {aim.unit}".strip()
+    return words
+
+
 def bound(aim: Aim) -> str:
     return f"{aim.bound} {figure(aim.aim, aim.unit)}" if aim.bound else NOTHING
 
@@ -87,15 +105,8 @@ def more(aim: Aim) -> str:
     return "; ".join(x for x in (aim.detail, aim.why) if x)
 
 
-def aim_words(aim: Aim) -> str:
-    """'xyz, 2 threads: throughput, of the best peer: 0.48 (aim: at least 0.90), peer:abc'"""
-    lead = ", ".join(x for x in (aim.table, aim.group) if x)
-    words = f"{lead}: {aim.what}: {figure(aim.value, aim.unit)}" + (f" (aim: {bound(aim)})" if aim.bound else "")
-    return words + (f", {more(aim)}" if more(aim) else "")
-
-
 def count_words(results: Results) -> str:
-    judged = [status(a) for a in results.aims if a.bound]
+    judged = [status(a) for a in aims_of(results) if a.bound]
     if not judged:
         return "The results state no aims."
     total = f"{len(judged)} aim{'' if len(judged) == 1 else 's'}"
@@ -104,14 +115,16 @@ def count_words(results: Results) -> str:
 
 def aim_blocks(results: Results) -> list:
     out: list = []
-    for family in tables.named(a.table for a in results.aims):
-        aims = [a for a in results.aims if a.table == family.name]
+    every = aims_of(results)
+    for family in tables.named(a.table for a in every):
+        aims = [a for a in every if a.table == family.name]
         first = {a.group: a for a in reversed(aims)}
         columns = [
             (text("of"), lambda a, first=first: a.group if first[a.group] is a else ""),
             *zip(texts("what", "verdict"), (lambda a: a.what, status)),
-            (Column("here"), lambda a: figure(a.value, a.unit)),
+            (Column("here"), here),
             (Column("aim"), bound),
+            (text("because"), lambda a: a.reason or NOTHING),
             (text("detail"), lambda a: more(a) or NOTHING),
         ]
         out.append(table_of(f"{family.name}: aims", aims, columns, lambda a: "missed" if status(a) == "missed" else ""))
@@ -119,14 +132,25 @@ def aim_blocks(results: Results) -> list:
 
 
 def closing(results: Results) -> list:
-    """The end of the terminal output: recommendations, aims, failures."""
+    """The end of the terminal's output, in 25 lines of 100 columns: what Holdfast costs beside what there is."""
     if results.busy:
         return [Bullets([("", results.busy, "fail")])]
-    items = [(f"{a.use} {a.job}", a.because, "") for a in advice(results)]
-    items.append(("", count_words(results), ""))
-    for wanted, style in (("missed", "fail"), ("not measured", "")):
-        items += [(wanted, aim_words(a), style) for a in results.aims if a.bound and status(a) == wanted]
-    failed = failed_items(results)
-    if failed:
-        items.append((f"{len(failed)} of {len(results.rows)} rows FAILED", "see the list under Verdict.", "fail"))
-    return [Bullets(items)]
+    found = cards.lines(results)
+    heads = ("ns", "Holdfast", "what you use now", "best peer (mutex: parks)", "noise")
+    table = [heads, *((one.table, one.ours, one.now, one.best, f"{one.noise * 100:.0f} %") for one in found)]
+    widths = [max(len(cells[n]) for cells in table) for n in range(len(heads))]
+    first, *rows = ["  ".join(cell.ljust(width) for cell, width in zip(cells, widths)).rstrip() for cells in table]
+    out = ["", first]
+    for one, row in zip(found, rows):
+        out += [row, *textwrap.wrap(f"{one.case}: {one.means}", 100, initial_indent="  ", subsequent_indent="  ")]
+    judged = [status(a) for a in aims_of(results) if a.bound]
+    disturbed = sum(r.disturbed for r in results.rows)
+    words = f"{disturbed} of {len(results.rows)} rows were disturbed"
+    if withheld := [name for name, _, _ in withheld_items(results)]:
+        words += f"; no verdict on {', '.join(withheld)}"
+    out.append(words + ".")
+    if judged:
+        out.append(f"{judged.count('missed')} of {len(judged)} aims missed: `make aims`, or the page.")
+    if failed := failed_items(results):
+        out.append(f"{len(failed)} of {len(results.rows)} rows FAILED the check of their count: see the page.")
+    return [Plain(out)]

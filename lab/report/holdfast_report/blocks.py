@@ -31,6 +31,12 @@ class Bullets(Struct):
         return all(lead and len(lead) <= 14 and not style for lead, _, style in self.entries)
 
 
+class Plain(Struct):
+    """Lines that are printed as they are."""
+
+    lines: list[str]
+
+
 class Column(Struct, frozen=True):
     name: str
     unit: str = ""

@@ -9,7 +9,7 @@ from . import tables
 from .blocks import by_speed, fmt, fmt_time
 from .charts import bar_of, bars
 from .rows import Level, Results, Row
-from .verdict import noise_of
+from .verdict import gap, noise_of
 
 
 class Bar(Struct):
@@ -30,12 +30,25 @@ class Part(Struct):
 class Card(Struct):
     title: str
     table: str
-    use: str
+    use: str  # or why nothing can be said
     parts: list[Part]
     panel: dict  # the same as a chart, for docs/results.md
 
 
+class Line(Struct):
+    """A primitive in one case: ours, what most programs use, and the best peer that parks."""
+
+    table: str
+    case: str
+    ours: str
+    now: str
+    best: str
+    noise: float
+    means: str
+
+
 MOST = 4  # peers in a part
+RANGE = 0.1  # two measurements of the same that differ by more are shown as a range
 COUNTS = {"shared_ptr": "shared_ptr", "unchecked": "a plain atomic"}
 # The names of ours or of the baseline that stand for peers where no other library has the like.
 HANDLERS = {"own handler": "a handler of one's own", "sigsetjmp": "sigsetjmp"}
@@ -113,36 +126,53 @@ def best_peer(rows: list[Row], peers: dict[str, str] | None = ALL) -> tuple[str,
     return next(((name, r) for name, r in peers_of(rows, peers).items() if r.valid and r.ns), None)
 
 
-def time_words(row: Row) -> str:
-    """'7.35 ns', or if its runs alternate between two levels '7.35 or 11.96 ns'."""
-    return " or ".join(fmt_time(level.ns_per_op) for level in row.levels or [Level(row.ns, 1.0)]) + " ns"
+def ends(results: Results, row: Row) -> list[float]:
+    """The row's time, or the times of its two measurements or levels if they differ."""
+    again = results.find(row.table, row.case, row.threads, f"{row.variant} again")
+    if row.levels:
+        return [level.ns_per_op for level in row.levels]
+    return sorted([row.ns, again.ns]) if again and again.valid and again.ns and (row.gap or 0) > RANGE else [row.ns]
 
 
-def than(mine: Row, peer: Row, name: str) -> str:
-    """'18 % less time than parking_lot', 'twice the time of memcpy', 'the same time as absl'."""
-    ratio = mine.ns / peer.ns
-    if abs(ratio - 1) <= min(noise_of(mine, peer), 0.05):
-        return f"the same time as {name}"
-    if ratio >= 1.95:
-        return f"{'twice' if ratio < 2.05 else fmt(ratio) + ' times'} the time of {name}"
-    if ratio <= 1 / 1.95:
-        return f"{'half' if ratio > 1 / 2.05 else f'{ratio * 100:.0f} % of'} the time of {name}"
-    return f"{abs(ratio - 1) * 100:.0f} % {'more' if ratio > 1 else 'less'} time than {name}"
+def time_words(results: Results, row: Row, unit: str = " ns") -> str:
+    """'7.35 ns'; '7.35 or 11.96 ns' if the runs alternate between two levels; '7.35 to 9.10 ns' if two measurements differ."""
+    return (" or " if row.levels else " to ").join(fmt_time(end) for end in ends(results, row)) + unit
+
+
+def than(results: Results, mine: Row, peer: Row, name: str) -> str:
+    """'18 % less time than parking_lot', 'twice the time of memcpy', 'level with absl': within the noise."""
+    if gap(mine, peer) <= noise_of(mine, peer):
+        return f"level with {name}"
+    low, *rest = [mine.ns / peer.ns] if mine.levels else [end / peer.ns for end in ends(results, mine)]
+    high = rest[0] if rest else low
+
+    def span(one: str, other: str) -> str:
+        return one if one == other else f"{one} to {other}"
+
+    if low >= 1.95:
+        return f"{'twice' if high < 2.05 else span(fmt(low), fmt(high)) + ' times'} the time of {name}"
+    if high <= 1 / 1.95:
+        percent = span(f"{low * 100:.0f}", f"{high * 100:.0f}")
+        return f"{'half' if low > 1 / 2.05 else f'{percent} % of'} the time of {name}"
+    percent = span(*sorted(f"{abs(ratio - 1) * 100:.0f}" for ratio in (low, high)))
+    return f"{percent} % {'more' if low > 1 else 'less'} time than {name}"
 
 
 def sentence(results: Results, table: str) -> str:
+    if why := results.withheld(table):
+        return f"No verdict: {why}."
     family = tables.family(table)
     advice = family.advice(results)
     use = f"{advice.use} {advice.job}." if advice else f"Use {family.names or table}."
     return use + MORE.get(table, "")
 
 
-def part(mine: Row, rows: list[Row], words: str, peers: dict[str, str] | None) -> tuple[Part, list[dict]]:
+def part(results: Results, mine: Row, rows: list[Row], words: str, peers: dict[str, str] | None) -> tuple[Part, list[dict]]:
     """A case, and the same as values for a chart."""
     values, title = [], words.format(threads=mine.threads)
     shown = dict(list(peers_of(rows, peers).items())[:MOST])
     for name, row in {"Holdfast": mine, **shown}.items():
-        value = bar_of(row, lambda r: r.ns, lambda v, row=row: time_words(row))
+        value = bar_of(row, lambda r: r.ns, lambda v, row=row: time_words(results, row))
         role = "fail" if row.failed else "ours" if row is mine else "peer"
         values.append({**value, "name": name, "role": role, "case": title})
     longest = max((v["value"] or 0 for v in values), default=0) or 1
@@ -151,7 +181,9 @@ def part(mine: Row, rows: list[Row], words: str, peers: dict[str, str] | None) -
     if mine.valid and mine.ns:
         best = best_peer(rows, peers)
         lead = ", " if not mine.levels else "; in the median "
-        says = time_words(mine) + (f"{lead}{than(mine, best[1], best[0])}" if best else "")
+        says = time_words(results, mine)
+        if best and not results.withheld(mine.table):
+            says += lead + than(results, mine, best[1], best[0])
     return Part(title, says, drawn), values
 
 
@@ -161,7 +193,7 @@ def card(results: Results, title: str, table: str, cases, ours: str, peers: dict
         rows = rows_of(results, table, case.replace("{cpus}", str(results.cpus)), threads)
         mine = next((r for r in rows if is_named(r, (ours,))), None)
         if mine is not None:
-            one, more = part(mine, [r for r in rows if r is not mine], words, peers)
+            one, more = part(results, mine, [r for r in rows if r is not mine], words, peers)
             parts.append(one)
             values += more
     return Card(title, table, sentence(results, table), parts, bars(values, "ns per operation")) if parts else None
@@ -169,3 +201,31 @@ def card(results: Results, title: str, table: str, cases, ours: str, peers: dict
 
 def cards(results: Results) -> list[Card]:
     return [c for c in (card(results, *one) for one in CARDS) if c is not None]
+
+
+# What most programs use now, by the names that the cards show.
+NOW = {"refcount": "shared_ptr", "mutex": "pthread_mutex", "cond": "pthread_cond", "spinlock": "pthread_spin"}
+NOW |= {"clear": "memset", "copy": "memcpy", "region": "a handler of one's own"}
+
+
+def line(results: Results, _title: str, table: str, cases, ours: str, peers: dict[str, str] | None) -> Line | None:
+    """The last case that was measured: the contended one."""
+    for case, threads, words in reversed(cases):
+        rows = rows_of(results, table, case.replace("{cpus}", str(results.cpus)), threads)
+        mine = next((r for r in rows if is_named(r, (ours,)) and r.valid and r.ns), None)
+        if mine is None:
+            continue
+        others = peers_of([r for r in rows if r is not mine and r.valid and r.ns], peers)
+        now, best = others.get(NOW.get(table, "")), next(iter(others.items()), None)
+        named = {name: row for name, row in [(NOW.get(table), now), best or ("", None)] if row}
+        cells = [f"{name} {time_words(results, row, unit='')}" for name, row in named.items()]
+        means = "; ".join(than(results, mine, row, name) for name, row in named.items())
+        noise = max([noise_of(mine, row) for row in named.values()], default=0)
+        first, second = cells[0] if now and cells else "-", cells[-1] if cells else "-"
+        return Line(table, words.format(threads=mine.threads), time_words(results, mine, ""), first, second, noise, means)
+    return None
+
+
+def lines(results: Results) -> list[Line]:
+    here = [one for one in CARDS if not results.withheld(one[1])]
+    return [found for found in (line(results, *one) for one in here) if found is not None]

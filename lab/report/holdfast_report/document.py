@@ -63,7 +63,8 @@ def verdict(results: Results) -> list:
         "Peers are measured unchanged. Some guarantee less: a plain shared count, for example, does not check for overflow,"
         " and so does less work."
     )
-    judged = [v for family in tables.of(results) for v in verdicts(results, family)]
+    families = [family for family in tables.of(results) if not results.withheld(family.name)]
+    judged = [v for family in families for v in verdicts(results, family)]
     return [Section("Verdict"), *blocks, regret_table(judged), Text(note, "note")]
 
 

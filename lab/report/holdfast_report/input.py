@@ -9,7 +9,7 @@ from . import tables
 from .program import read_bytes
 from .rows import Aim, File, InputError, Positive, Results, Row, Share
 
-SCHEMA = 4  # of RESULTS.json; 3 has no `quality`, 2 has no rows of kind "again", 1 has no aims either
+SCHEMA = 5  # of RESULTS.json; 4 and older have the aims as hf-lab judged them, 3 has no `quality`, 2 has no rows of kind "again", 1 has no aims either
 AGAIN = "write the results again with `hf-lab all --json`"
 ROW_FIELDS = {f.encode_name for f in msgspec.structs.fields(Row)} - {"more"}  # other fields of a row are in Row.more
 
@@ -49,7 +49,7 @@ def parse_results(data: object, raw: bytes = b"") -> Results:
             f"the results are of schema {file.schema}, which the hf-lab of Holdfast {file.holdfast} wrote; this report reads"
             f" schemas 1 to {SCHEMA}: measure again with `make lab`, or use the report of that Holdfast"
         )
-    if file.aims is None and file.schema > 1:
+    if file.aims is None and 1 < file.schema < 5:
         raise InputError(f"'aims' is missing: {AGAIN}")
     rows = [parse_row(n, value) for n, value in enumerate(file.rows, 1)]
     aims = [convert(f"aim {n}", value, Aim) for n, value in enumerate(file.aims or [], 1)]

@@ -118,7 +118,7 @@ class Row(Struct, frozen=True, kw_only=True, rename={"ns": "ns_per_op", "impleme
 
 
 class Aim(Struct, frozen=True):
-    """One aim, as judged by hf-lab."""
+    """An aim beside the figure that was measured."""
 
     table: Text
     group: str
@@ -130,6 +130,7 @@ class Aim(Struct, frozen=True):
     met: bool | None
     detail: str
     why: str
+    reason: str = ""  # of the bound: in words, or a page of docs/design
 
 
 class ManyCore(Struct):
@@ -148,7 +149,8 @@ class Quality(Struct, frozen=True):
     missing: int
     disturbed: int
     others_before: float = 0.0
-    words: str = ""  # why the results decide nothing
+    words: str = ""  # why no table decides anything
+    withheld: dict[str, str] = {}  # a table that decides nothing, and why
 
 
 class File(Struct):
@@ -183,6 +185,10 @@ class Results(File):
     def busy(self) -> str:
         """Why these results decide nothing, or ""."""
         return self.quality.words if self.quality else ""
+
+    def withheld(self, table: str) -> str:
+        """Why this table decides nothing, or ""."""
+        return self.busy or (self.quality.withheld.get(table, "") if self.quality else "")
 
     @property
     def cpus(self) -> int | None:

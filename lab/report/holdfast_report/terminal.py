@@ -6,7 +6,7 @@ from __future__ import annotations
 import shutil
 import textwrap
 
-from .blocks import Bullets, Section, Table, Text
+from .blocks import Bullets, Plain, Section, Table, Text
 
 
 def grid(table: Table) -> list[str]:
@@ -29,6 +29,8 @@ def render_terminal(blocks: list, stream) -> None:
         if isinstance(block, Section):
             say(block.title, "\n")
             say(("=" if block.level == 1 else "-") * len(block.title))
+        elif isinstance(block, Plain):
+            print(*block.lines, sep="\n", file=stream)
         elif isinstance(block, Text):
             say(block.text)
         elif isinstance(block, Bullets):

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import unittest
 
-from holdfast_report import code_age, input, machines_page, results_page, tables
+from holdfast_report import archive, code_age, input, machines_page, results_page, tables
 from holdfast_report.rows import InputError
 
 from .helpers import ARCHIVE, Temporary, aim, locks, parsed, results, row
@@ -154,3 +154,70 @@ class Machines(Temporary):
         one = parsed(locks())
         names = list(machines_page.machines_of([("a.json", one), ("b.json", one)], [one]))
         self.assertEqual((len(names), "b.json" in names[1]), (3, True))
+
+
+class Files(Temporary):
+    """compare and merge."""
+
+    def file(self, name, times, **changes):
+        rows = [row("loop", variant, "copy 64 B", ns, size=64, **{"is": "plain"}) for variant, ns in times.items()]
+        return self.write(gzip.compress(json.dumps(results(rows, **changes)).encode()), name + ".json.gz")
+
+    def compared(self, *args):
+        status, out, err = self.run_report(*args, run=archive.run_compare)
+        self.assertEqual((status, err), (0, ""))
+        return out
+
+    def test_compare(self):
+        old = self.file("old", {"same": 10, "slow": 10, "fast": 10, "gone": 1, "none": None})
+        new = self.file("new", {"same": 10.1, "slow": 11, "fast": 9, "come": 1, "none": 3})
+        out = self.compared(old, new)
+        said = dict(re.findall(r"(?m)^loop +(\S+) .* 2 %(?: (\w+))?$", out))
+        self.assertEqual(said, {"same": "", "slow": "slower", "fast": "faster"})
+        self.assertRegex(out, r"(?m)^loop +none .* - +- +not measured in the old file$")
+        self.shows(out, "loop: new/old 1.00 in the geometric mean; 1 faster, 1 slower, 1 within noise, 1 not compared")
+        self.shows(out, "Only in the old file: 1 rows; only in the new one: 1.")
+        self.assertEqual(re.findall(r"(?m)^loop +(\S+) .*%", self.compared(old, new, "--only", "sl*")), ["slow"])
+        # The same code under two names differs by a fifth, so differences up to that are noise.
+        twins = [row("loop", "plain", "copy 64 B", 10.0), row("loop", "default", "copy 64 B", 12.0, "default", **{"is": "plain"})]
+        both = [self.write(results([*twins, row("loop", "slow", "copy 64 B", ns)]), f"{ns}.json") for ns in (10.0, 11.0)]
+        self.assertRegex(self.compared(*both), r"(?m)^loop +slow .* 20 %$")
+
+    def test_merge(self):
+        files = [self.file(str(ns), {"a": ns, f"only-{ns}": ns}, aims=[aim()]) for ns in (10, 20, 60)]
+        out = str(self.folder / "all.json")
+        self.assertEqual(self.run_report(*files, "--json", out, run=archive.run_merge), (0, "", ""))
+        merged = json.loads((self.folder / "all.json").read_text())
+        self.assertEqual({r["variant"]: (r["ns_per_op"], r["rounds"], r["spread"]) for r in merged["rows"]},
+                         {"a": (20, 3, 1.25), "only-10": (10, 1, 0), "only-20": (20, 1, 0), "only-60": (60, 1, 0)})
+        self.assertEqual((merged["rows"][0]["size"], merged["rows"][0]["is"], "aims" in merged), (64, "plain", False))
+        self.assertEqual(archive.load_results(out).schema, 5)
+        # The differences of two measurements are those of the medians; five files show two levels.
+        rows = [[row("loop", "g", "c", ns), row("loop", "g again", "c", ns * 1.5, "again", base_variant="g")] for ns in (7, 7, 7.1, 17, 17)]
+        merged = archive.merge([self.write(results(two), f"{n}.json") for n, two in enumerate(rows)])["rows"]
+        self.assertEqual((round(merged[0]["gap"], 9), [level["share"] for level in merged[0]["levels"]]), (0.5, [0.6, 0.4]))
+
+    def test_levels(self):
+        """As hf-lab-rows finds them in lab/bench.cpp."""
+        for times, shares in (
+            ([7.4, 17.2, 7.5, 18.9, 17.5, 7.3, 18.1, 17.8, 17.0], [3 / 9, 6 / 9]),
+            ([10, 10.1, 10.2, 10.3, 10.1, 10, 10.2, 10.1, 30], []),  # an outlier
+            ([10, 12, 15, 19, 24, 30, 38], []),  # wide
+            ([7, 17, 7, 17], []),  # too few
+            ([7, 17, 7, 7, 7], []),
+        ):
+            self.assertEqual([level["share"] for level in archive.levels_of(times)], shares)
+
+    def test_what_cannot_be_used(self):
+        good, out = self.file("good", {"a": 1}), str(self.folder / "x.json")
+        other = results([])["machine"] | {"commit": "another"}
+        busy = {"rows": 1, "missing": 0, "disturbed": 1, "words": "too busy"}
+        for run, args, words in (
+            (archive.run_compare, [good, self.file("b", {"b": 1})], "no row is in both"),
+            (archive.run_merge, [good, self.file("c", {"a": 1}, machine=other), "--json", out], "another commit than"),
+            (archive.run_merge, [good, self.file("d", {"a": 1}, settings={"rounds": 1}), "--json", out], "--rounds than"),
+            (archive.run_merge, [self.file("e", {"a": 1}, quality=busy), "--json", out], "too busy"),
+        ):
+            status, _, err = self.run_report(*args, run=run)
+            self.assertEqual((status, err.count("\n")), (2, 1))
+            self.assertIn(words, err)

@@ -59,7 +59,7 @@ class Errors(Temporary):
         rows = [row("refcount", "asm", CASE, 3.0)]
         old = {k: v for k, v in results(rows).items() if k not in ("schema", "aims")}
         for data, *words in (
-            (results(rows, schema=5), "of schema 5", "hf-lab of Holdfast 0.1.0", "measure again with `make lab`", "1 to 4"),
+            (results(rows, schema=6), "of schema 6", "hf-lab of Holdfast 0.1.0", "measure again with `make lab`", "1 to 5"),
             (results(rows, schema="two"), "$.schema"),
             (results(rows, aims=None), "'aims' is missing"),
             (results(rows, many_core=many | {"class": "x"}), "many_core"),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Uses counts, locks, and reports (which need the library). Exit status: 0; or 1, with the failed check on
- * standard error.
+ * Uses counts, locks, and reports (which need the library). Exit status: 0; or 1, with the failed
+ * check on standard error.
  */
 #include <holdfast/lockref.h>
 #include <holdfast/refcount.h>

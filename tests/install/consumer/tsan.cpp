@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * tsan - uses every lock and count under ThreadSanitizer, with an installed library that is not instrumented.
+ * tsan - uses every lock and count under ThreadSanitizer; the library is not instrumented.
  *
  *   tsan well    correct use: no report
  *   tsan race    a data race: one report
@@ -88,7 +88,7 @@ static void use_locks()
 	USE_LOCK(hf_lockref_waitfree, HF_LOCKREF_WAITFREE_INIT(1), hf_lockref_waitfree_lock(&l));
 }
 
-/* ---- Counts: the thread that drops the last reference reads what the others wrote ------------- */
+/* ---- Counts: the thread that drops the last reference reads what the others wrote ----------- */
 
 struct object {
 	hf_refcount_t refs = HF_REFCOUNT_INIT(THREADS);
@@ -152,7 +152,7 @@ static void use_count(bool (*put)(object &))
 	check(dropped, "one thread drops the last reference");
 }
 
-/* ---- A race: two threads use different locks for one variable --------------------------------- */
+/* ---- A race: two threads use different locks for one variable ------------------------------- */
 
 static void race()
 {

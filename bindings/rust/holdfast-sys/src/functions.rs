@@ -67,47 +67,48 @@ functions! {
         fn hf_mutex_trylock(mutex: *mut hf_mutex_t) -> bool;
         fn hf_mutex_unlock(mutex: *mut hf_mutex_t);
     }
-    "holdfast/nofault.h" {
+    "holdfast/nofault_copy.h" {
         fn hf_clear_chosen() -> *const c_char;
         fn hf_clear_nofault(dst: *mut c_void, len: usize) -> usize;
-        fn hf_cmpxchg32_nofault(p: *mut c_void, expected: u32, desired: u32, found: *mut u32) -> c_int;
-        fn hf_cmpxchg64_nofault(p: *mut c_void, expected: u64, desired: u64, found: *mut u64) -> c_int;
-        fn hf_compare_nofault(a: *const c_void, b: *const c_void, len: usize, equal: *mut usize) -> c_int;
         fn hf_copy_chosen() -> *const c_char;
         fn hf_copy_from_nofault(dst: *mut c_void, src: *const c_void, len: usize) -> usize;
-        fn hf_copy_iovec_nofault(arg0: *const hf_iovec, arg1: usize, arg2: *const hf_iovec, arg3: usize, arg4: *mut hf_iovec_stop) -> c_long;
         fn hf_copy_nofault(dst: *mut c_void, src: *const c_void, len: usize) -> usize;
-        fn hf_copy_nofault_words(arg0: *mut c_void, arg1: *const c_void, arg2: usize) -> usize;
-        fn hf_copy_safe(arg0: *mut c_void, arg1: *const c_void, arg2: usize) -> usize;
         fn hf_copy_to_nofault(dst: *mut c_void, src: *const c_void, len: usize) -> usize;
-        fn hf_exchange32_nofault(p: *mut c_void, value: u32, found: *mut u32) -> c_int;
-        fn hf_exchange64_nofault(p: *mut c_void, value: u64, found: *mut u64) -> c_int;
-        fn hf_fetch_add32_nofault(p: *mut c_void, value: u32, found: *mut u32) -> c_int;
-        fn hf_fetch_add64_nofault(p: *mut c_void, value: u64, found: *mut u64) -> c_int;
-        fn hf_fill_nofault(dst: *mut c_void, value: u8, len: usize) -> usize;
-        fn hf_find_nofault(p: *const c_void, byte: u8, len: usize, at: *mut usize) -> c_int;
-        fn hf_length_nofault(string: *const c_char, most: usize, length: *mut usize) -> c_int;
-        fn hf_load16_nofault(value: *mut u16, p: *const c_void) -> c_int;
-        fn hf_load16_safe(value: *mut u16, p: *const c_void) -> c_int;
-        fn hf_load32_nofault(value: *mut u32, p: *const c_void) -> c_int;
-        fn hf_load32_safe(value: *mut u32, p: *const c_void) -> c_int;
-        fn hf_load64_nofault(value: *mut u64, p: *const c_void) -> c_int;
-        fn hf_load64_safe(value: *mut u64, p: *const c_void) -> c_int;
-        fn hf_load8_nofault(value: *mut u8, p: *const c_void) -> c_int;
-        fn hf_load8_safe(value: *mut u8, p: *const c_void) -> c_int;
-        fn hf_move_is_down(dst: *const c_void, src: *const c_void, len: usize) -> bool;
-        fn hf_move_nofault(dst: *mut c_void, src: *const c_void, len: usize) -> usize;
+        fn hf_strncpy_nofault(arg0: *mut c_char, arg1: *const c_char, arg2: usize) -> c_long;
+    }
+    "holdfast/nofault_handler.h" {
         fn hf_nofault_check(arg0: *const *const c_char) -> hf_nofault_obstacle;
         fn hf_nofault_handle(arg0: c_int, arg1: *const c_void, arg2: *mut c_void) -> bool;
         fn hf_nofault_install() -> c_int;
         fn hf_nofault_last() -> hf_nofault_fault;
         fn hf_nofault_owned() -> bool;
         fn hf_nofault_remove() -> c_int;
+    }
+    "holdfast/nofault_memory.h" {
+        fn hf_compare_nofault(a: *const c_void, b: *const c_void, len: usize, equal: *mut usize) -> c_int;
+        fn hf_copy_iovec_nofault(arg0: *const hf_iovec, arg1: usize, arg2: *const hf_iovec, arg3: usize, arg4: *mut hf_iovec_stop) -> c_long;
+        fn hf_copy_nofault_words(arg0: *mut c_void, arg1: *const c_void, arg2: usize) -> usize;
+        fn hf_fill_nofault(dst: *mut c_void, value: u8, len: usize) -> usize;
+        fn hf_find_nofault(p: *const c_void, byte: u8, len: usize, at: *mut usize) -> c_int;
+        fn hf_length_nofault(string: *const c_char, most: usize, length: *mut usize) -> c_int;
+        fn hf_move_is_down(dst: *const c_void, src: *const c_void, len: usize) -> bool;
+        fn hf_move_nofault(dst: *mut c_void, src: *const c_void, len: usize) -> usize;
+    }
+    "holdfast/nofault_word.h" {
+        fn hf_cmpxchg32_nofault(p: *mut c_void, expected: u32, desired: u32, found: *mut u32) -> c_int;
+        fn hf_cmpxchg64_nofault(p: *mut c_void, expected: u64, desired: u64, found: *mut u64) -> c_int;
+        fn hf_exchange32_nofault(p: *mut c_void, value: u32, found: *mut u32) -> c_int;
+        fn hf_exchange64_nofault(p: *mut c_void, value: u64, found: *mut u64) -> c_int;
+        fn hf_fetch_add32_nofault(p: *mut c_void, value: u32, found: *mut u32) -> c_int;
+        fn hf_fetch_add64_nofault(p: *mut c_void, value: u64, found: *mut u64) -> c_int;
+        fn hf_load16_nofault(value: *mut u16, p: *const c_void) -> c_int;
+        fn hf_load32_nofault(value: *mut u32, p: *const c_void) -> c_int;
+        fn hf_load64_nofault(value: *mut u64, p: *const c_void) -> c_int;
+        fn hf_load8_nofault(value: *mut u8, p: *const c_void) -> c_int;
         fn hf_store16_nofault(p: *mut c_void, value: u16) -> c_int;
         fn hf_store32_nofault(p: *mut c_void, value: u32) -> c_int;
         fn hf_store64_nofault(p: *mut c_void, value: u64) -> c_int;
         fn hf_store8_nofault(p: *mut c_void, value: u8) -> c_int;
-        fn hf_strncpy_nofault(arg0: *mut c_char, arg1: *const c_char, arg2: usize) -> c_long;
     }
     "holdfast/rcuref.h" {
         fn hf_rcuref_get(r: *mut hf_rcuref_t) -> bool;
@@ -164,6 +165,13 @@ functions! {
         fn hf_report_set_handler(arg0: hf_report_handler_t, arg1: *mut c_void);
         fn hf_report_set_mode(arg0: hf_report_mode) -> hf_report_mode;
         fn hf_report_text(arg0: hf_report_kind) -> *const c_char;
+    }
+    "holdfast/safe.h" {
+        fn hf_copy_safe(arg0: *mut c_void, arg1: *const c_void, arg2: usize) -> usize;
+        fn hf_load16_safe(value: *mut u16, p: *const c_void) -> c_int;
+        fn hf_load32_safe(value: *mut u32, p: *const c_void) -> c_int;
+        fn hf_load64_safe(value: *mut u64, p: *const c_void) -> c_int;
+        fn hf_load8_safe(value: *mut u8, p: *const c_void) -> c_int;
     }
     "holdfast/spinlock.h" {
         fn hf_spinlock_init(lock: *mut hf_spinlock_t);

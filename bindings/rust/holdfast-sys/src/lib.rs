@@ -189,7 +189,7 @@ pub struct hf_region_fault {
     pub error: c_int,
 }
 
-/// A recovered fault: `holdfast/nofault.h`.
+/// A recovered fault: `holdfast/nofault_handler.h`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hf_nofault_fault {
@@ -201,7 +201,7 @@ pub struct hf_nofault_fault {
     pub address: *const c_void,
 }
 
-/// One range of memory: `holdfast/nofault.h`.
+/// One range of memory: `holdfast/nofault_memory.h`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hf_iovec {
@@ -211,7 +211,7 @@ pub struct hf_iovec {
     pub len: usize,
 }
 
-/// Where a copy between lists of ranges stopped: `holdfast/nofault.h`.
+/// Where a copy between lists of ranges stopped: `holdfast/nofault_memory.h`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct hf_iovec_stop {

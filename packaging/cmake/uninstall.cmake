@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
-# cmake -DPREFIX=DIR [-DBUILD=DIR] -P cmake/uninstall.cmake - remove the files that the last installation into PREFIX
+# cmake -DPREFIX=DIR [-DBUILD=DIR] -P packaging/cmake/uninstall.cmake - remove the files that the last installation into PREFIX
 # installed.
 #
-# cmake/install.cmake writes a list of the files into the build folder, one list for each prefix. Folders named holdfast,
-# and folders in them, are removed if they are empty.
+# install.cmake writes a list of the files into the build folder, one list for each prefix. Folders named holdfast, folders
+# in them, and those below share/gdb, which few packages use, are removed if they are empty.
 cmake_minimum_required(VERSION 3.20)
 
 if(NOT PREFIX)
 	message(FATAL_ERROR "usage: cmake -DPREFIX=DIR [-DBUILD=DIR] -P uninstall.cmake")
 endif()
 if(NOT BUILD)
-	cmake_path(SET BUILD NORMALIZE ${CMAKE_CURRENT_LIST_DIR}/../build/release)
+	cmake_path(SET BUILD NORMALIZE ${CMAKE_CURRENT_LIST_DIR}/../../build/release)
 endif()
 string(SHA256 name "$ENV{DESTDIR}${PREFIX}")
 set(list ${BUILD}/installed/${name})
@@ -29,7 +29,7 @@ foreach(file IN LISTS files)
 		message(STATUS "Already removed: ${file}")
 	endif()
 	cmake_path(GET file PARENT_PATH folder)
-	while(folder MATCHES "/holdfast(/|$)")
+	while(folder MATCHES "/(holdfast|share/gdb)(/|$)")
 		list(APPEND folders ${folder})
 		cmake_path(GET folder PARENT_PATH folder)
 	endwhile()

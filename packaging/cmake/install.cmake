@@ -8,7 +8,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/holdfast
 	DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
 	FILES_MATCHING PATTERN "*.h")
 install(TARGETS holdfast holdfast_shared EXPORT holdfast)
-install(FILES ${PROJECT_SOURCE_DIR}/share/pthread-to-holdfast.sed
+install(FILES ${PROJECT_SOURCE_DIR}/packaging/share/pthread-to-holdfast.sed
 	DESTINATION ${CMAKE_INSTALL_DATADIR}/holdfast)
 if(HF_BUILD_EXTERN)
 	install(TARGETS holdfast_extern holdfast_extern_shared EXPORT holdfast)
@@ -35,7 +35,7 @@ install(FILES
 # another prefix than was configured. A path relative to the .pc file would end up in programs' RUNPATH.
 cmake_path(APPEND HF_PC_LIBDIR "\${prefix}" ${CMAKE_INSTALL_LIBDIR})
 cmake_path(APPEND HF_PC_INCLUDEDIR "\${prefix}" ${CMAKE_INSTALL_INCLUDEDIR})
-set(HF_PC_FILES cmake/holdfast)
+set(HF_PC_FILES packaging/cmake/holdfast)
 if(HF_BUILD_EXTERN)
 	list(APPEND HF_PC_FILES bindings/extern/holdfast-extern)
 endif()
@@ -45,9 +45,12 @@ foreach(path ${HF_PC_FILES})
 	configure_file(${PROJECT_SOURCE_DIR}/${path}.pc.in ${PROJECT_BINARY_DIR}/${file}.pc.in @ONLY)
 	install(CODE "
 		set(HF_PC_PREFIX \"\${CMAKE_INSTALL_PREFIX}\")
-		# The loader searches /usr by default; with another prefix programs need a RUNPATH.
+		# Programs need a RUNPATH where the loader does not search. It is left out elsewhere: glibc refuses to start a
+		# static PIE that has one.
 		set(HF_PC_RPATH \"-Wl,-rpath,\\\${libdir} \")
-		if(HF_PC_PREFIX STREQUAL \"/usr\")
+		execute_process(COMMAND /sbin/ldconfig -v -N -X OUTPUT_VARIABLE folders ERROR_QUIET)
+		string(FIND \"\n\${folders}\" \"\n\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}:\" found)
+		if(HF_PC_PREFIX STREQUAL \"/usr\" OR NOT found EQUAL -1)
 			set(HF_PC_RPATH \"\")
 		endif()
 		configure_file(\"${PROJECT_BINARY_DIR}/${file}.pc.in\" \"${PROJECT_BINARY_DIR}/${file}.pc\" @ONLY)
@@ -64,7 +67,7 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/docs/man/man3 AND NOT EXISTS ${PROJECT_SOURCE_DI
 endif()
 set(HOLDFAST_DOCS_DIR ${PROJECT_SOURCE_DIR}/${docs} CACHE PATH "The folder in which `make docs` wrote the manual")
 install(DIRECTORY ${HOLDFAST_DOCS_DIR}/man/man3 DESTINATION ${CMAKE_INSTALL_MANDIR} OPTIONAL)
-# Writes a list of the installed files for each prefix, which cmake/uninstall.cmake reads. A subproject has no list: its
+# Writes a list of the installed files for each prefix, which uninstall.cmake reads. A subproject has no list: its
 # files are removed by the project that installs them.
 if(top_level)
 	install(CODE "

@@ -5,7 +5,7 @@
 #
 # Whatever means something else afterwards becomes a compile error, whose identifier says what to do: the result of trylock,
 # timed operations, attributes. A result that is used (if (pthread_mutex_lock(&m) != 0)) becomes 0, since hf_mutex_lock()
-# cannot fail and returns nothing; where the argument has parentheses of its own, it is an error. Functions that are not
+# cannot fail and returns nothing; where the argument has parentheses within parentheses, it is an error. Functions that are not
 # named here stay pthread's. docs/guide/pthread.md has each call.
 
 # The header is added to each file that includes pthread.h.
@@ -21,9 +21,9 @@ s/\bPTHREAD_COND_INITIALIZER\b/HF_COND_INIT/g
 s/\bPTHREAD_\(RECURSIVE\|ERRORCHECK\|ADAPTIVE\)_MUTEX_INITIALIZER_NP\b/TODO_there_is_no_such_mutex_see_the_guide/g
 
 # Where the result is used, it is 0.
-s/\([=(!|&]\|\breturn\)\([[:space:]]*\)pthread_\(mutex\|cond\)_init[[:space:]]*(\([^,;()]*\),[[:space:]]*\(NULL\|0\|nullptr\))/\1\2(hf_\3_init(\4), 0)/g
-s/\([=(!|&]\|\breturn\)\([[:space:]]*\)pthread_\(mutex\|cond\)_destroy[[:space:]]*(\([^()]*\))/\1\2((void)(\4), 0)/g
-s/\([=(!|&]\|\breturn\)\([[:space:]]*\)pthread_\(mutex_lock\|mutex_unlock\|cond_wait\|cond_signal\|cond_broadcast\)[[:space:]]*(\([^()]*\))/\1\2(hf_\3(\4), 0)/g
+s/\([=(!|&]\|\breturn\)\([[:space:]]*\)pthread_\(mutex\|cond\)_init[[:space:]]*(\(\([^,;()]\|([^()]*)\)*\),[[:space:]]*\(NULL\|0\|nullptr\))/\1\2(hf_\3_init(\4), 0)/g
+s/\([=(!|&]\|\breturn\)\([[:space:]]*\)pthread_\(mutex\|cond\)_destroy[[:space:]]*(\(\([^()]\|([^()]*)\)*\))/\1\2((void)(\4), 0)/g
+s/\([=(!|&]\|\breturn\)\([[:space:]]*\)pthread_\(mutex_lock\|mutex_unlock\|cond_wait\|cond_signal\|cond_broadcast\)[[:space:]]*(\(\([^()]\|([^()]*)\)*\))/\1\2(hf_\3(\4), 0)/g
 
 # init without attributes; destroy does nothing.
 s/\bpthread_\(mutex\|cond\)_init[[:space:]]*(\([^,;]*\),[[:space:]]*\(NULL\|0\|nullptr\))/hf_\1_init(\2)/g

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_NOFAULT_WORD_H
+#define HF_NOFAULT_WORD_H
+#pragma GCC system_header
+/*
+ * nofault_word - load, store and atomically change one word that may fault.
+ *
+ * Use when / not when
+ *   As nofault_copy.h, for one word of 8 to 64 bits. They are inline: in user space the path
+ *   without a fault is the plain instruction. In user space a handler must be installed
+ *   (nofault_handler.h); safe.h has loads that work where SIGSEGV is blocked.
+ *
+ * Operations
+ *   hf_load8_nofault, hf_load16_, hf_load32_, hf_load64_nofault       0 or -EFAULT
+ *   hf_store8_nofault, hf_store16_, hf_store32_, hf_store64_nofault   0 or -EFAULT
+ *   hf_cmpxchg32_nofault, hf_exchange32_, hf_fetch_add32_nofault      of 64 bits, too; -EINVAL if
+ *                                                                     the word is not aligned
+ *
+ * Example  examples/nofault.c
+ *
+ * State
+ *   An aligned word is read or written whole, or not at all. After an error nothing that an
+ *   argument points to has changed.
+ *
+ *   Inside a Linux kernel they are for user memory, as get_user() and put_user() are.
+ *
+ * Ordering
+ *   load, store: none; compare-and-swap, exchange and fetch-and-add: sequentially consistent.
+ *
+ * Source   docs/design/0009-nofault.md
+ */
+#include "internal/nofault/sanitize.h"
+#include "nofault_handler.h"
+
+/* One access to a word. Where memory must be opened before an access, HF_ENV_TOUCH does so. */
+#ifdef HF_ENV_TOUCH
+#define HF_DETAIL_WORD(operation, p, len, access) HF_ENV_TOUCH(p, len, -HF_EFAULT, access)
+#else
+#define HF_DETAIL_WORD(operation, p, len, access)                                                  \
+	__extension__({                                                                            \
+		int hf_detail_error;                                                               \
+                                                                                                   \
+		hf_detail_touch(HF_DETAIL_OPERATION(operation), p, len, p, len);                   \
+		hf_detail_error = (access);                                                        \
+		hf_detail_touched(HF_DETAIL_OPERATION(operation), p, hf_detail_error ? 0 : len);   \
+		hf_detail_error;                                                                   \
+	})
+#endif
+
+/* One atomic operation on a word, which must be aligned. */
+#define HF_DETAIL_ATOMIC_WORD(operation, p, len, access)                                           \
+	__extension__({                                                                            \
+		int hf_detail_result = -HF_EINVAL;                                                 \
+                                                                                                   \
+		if (HF_LIKELY((uintptr_t)(p) % (len) == 0)) {                                      \
+			HF_DETAIL_TSAN_RELEASE(p);                                                 \
+			hf_detail_result = HF_DETAIL_WORD(operation, p, len, access);              \
+			HF_DETAIL_TSAN_ACQUIRE(p);                                                 \
+		}                                                                                  \
+		hf_detail_result;                                                                  \
+	})
+
+/**
+ * hf_load8_nofault, hf_load16_nofault, hf_load32_nofault, hf_load64_nofault - read one word
+ * @value: gets the word; unchanged after a fault
+ * @p:     any alignment; one access where it is aligned
+ *
+ * Context:  as hf_copy_nofault()
+ * Ordering: none
+ * Return:   0, or -EFAULT (14)
+ */
+HF_INLINE HF_MUST_CHECK int hf_load8_nofault(uint8_t *value, const volatile void *p)
+{
+	return HF_DETAIL_WORD(hf_load8_nofault, p, 1, hf_arch_load8_nofault(value, p));
+}
+
+HF_INLINE HF_MUST_CHECK int hf_load16_nofault(uint16_t *value, const volatile void *p)
+{
+	return HF_DETAIL_WORD(hf_load16_nofault, p, 2, hf_arch_load16_nofault(value, p));
+}
+
+HF_INLINE HF_MUST_CHECK int hf_load32_nofault(uint32_t *value, const volatile void *p)
+{
+	return HF_DETAIL_WORD(hf_load32_nofault, p, 4, hf_arch_load32_nofault(value, p));
+}
+
+HF_INLINE HF_MUST_CHECK int hf_load64_nofault(uint64_t *value, const volatile void *p)
+{
+	return HF_DETAIL_WORD(hf_load64_nofault, p, 8, hf_arch_load64_nofault(value, p));
+}
+
+/**
+ * hf_store8_nofault, hf_store16_nofault, hf_store32_nofault, hf_store64_nofault - write one word
+ * @p:     any alignment; one access where it is aligned
+ * @value: the new value
+ *
+ * Context:  as hf_copy_nofault()
+ * Ordering: none
+ * Errors:   a word that lies on two pages may be written in part where the processor does so; one
+ *           that is aligned is written whole or not at all
+ * Return:   0, or -EFAULT (14)
+ */
+HF_INLINE HF_MUST_CHECK int hf_store8_nofault(volatile void *p, uint8_t value)
+{
+	return HF_DETAIL_WORD(hf_store8_nofault, p, 1, hf_arch_store8_nofault(p, value));
+}
+
+HF_INLINE HF_MUST_CHECK int hf_store16_nofault(volatile void *p, uint16_t value)
+{
+	return HF_DETAIL_WORD(hf_store16_nofault, p, 2, hf_arch_store16_nofault(p, value));
+}
+
+HF_INLINE HF_MUST_CHECK int hf_store32_nofault(volatile void *p, uint32_t value)
+{
+	return HF_DETAIL_WORD(hf_store32_nofault, p, 4, hf_arch_store32_nofault(p, value));
+}
+
+HF_INLINE HF_MUST_CHECK int hf_store64_nofault(volatile void *p, uint64_t value)
+{
+	return HF_DETAIL_WORD(hf_store64_nofault, p, 8, hf_arch_store64_nofault(p, value));
+}
+
+/**
+ * hf_cmpxchg32_nofault, hf_cmpxchg64_nofault - compare and swap one word
+ * @p:        aligned to its size
+ * @expected: the value that *p must have
+ * @desired:  its new value
+ * @found:    gets the old value: the swap was made if, and only if, it equals `expected`; unchanged
+ *            after an error
+ *
+ * Context:  as hf_copy_nofault()
+ * Ordering: sequentially consistent
+ * Errors:   read-only memory always faults on x86-64, elsewhere only if *p has the expected value
+ * Return:   0, -EFAULT (14), or -EINVAL (22) if p is not aligned
+ */
+HF_INLINE HF_MUST_CHECK int hf_cmpxchg32_nofault(volatile void *p, uint32_t expected,
+						 uint32_t desired, uint32_t *found)
+{
+	return HF_DETAIL_ATOMIC_WORD(hf_cmpxchg32_nofault, p, 4,
+				     hf_arch_cmpxchg32_nofault(p, expected, desired, found));
+}
+
+HF_INLINE HF_MUST_CHECK int hf_cmpxchg64_nofault(volatile void *p, uint64_t expected,
+						 uint64_t desired, uint64_t *found)
+{
+	return HF_DETAIL_ATOMIC_WORD(hf_cmpxchg64_nofault, p, 8,
+				     hf_arch_cmpxchg64_nofault(p, expected, desired, found));
+}
+
+/**
+ * hf_exchange32_nofault, hf_exchange64_nofault - *found = *p, *p = value, as one step
+ * hf_fetch_add32_nofault, hf_fetch_add64_nofault - *found = *p, *p += value, as one step
+ * @p:     aligned to its size
+ * @value: the new value, or what is added (it wraps around)
+ * @found: gets the old value; unchanged after an error
+ *
+ * Context:  as hf_copy_nofault()
+ * Ordering: sequentially consistent
+ * Errors:   read-only memory faults
+ * Return:   0, -EFAULT (14), or -EINVAL (22) if p is not aligned; *p is unchanged after an error
+ */
+HF_INLINE HF_MUST_CHECK int hf_exchange32_nofault(volatile void *p, uint32_t value, uint32_t *found)
+{
+	return HF_DETAIL_ATOMIC_WORD(hf_exchange32_nofault, p, 4,
+				     hf_arch_exchange32_nofault(p, value, found));
+}
+
+HF_INLINE HF_MUST_CHECK int hf_exchange64_nofault(volatile void *p, uint64_t value, uint64_t *found)
+{
+	return HF_DETAIL_ATOMIC_WORD(hf_exchange64_nofault, p, 8,
+				     hf_arch_exchange64_nofault(p, value, found));
+}
+
+HF_INLINE HF_MUST_CHECK int hf_fetch_add32_nofault(volatile void *p, uint32_t value,
+						   uint32_t *found)
+{
+	return HF_DETAIL_ATOMIC_WORD(hf_fetch_add32_nofault, p, 4,
+				     hf_arch_fetch_add32_nofault(p, value, found));
+}
+
+HF_INLINE HF_MUST_CHECK int hf_fetch_add64_nofault(volatile void *p, uint64_t value,
+						   uint64_t *found)
+{
+	return HF_DETAIL_ATOMIC_WORD(hf_fetch_add64_nofault, p, 8,
+				     hf_arch_fetch_add64_nofault(p, value, found));
+}
+
+#endif
