@@ -183,10 +183,7 @@ static const char *operator_name(struct text *text, const char *at)
 	return NULL;
 }
 
-/*
- * The namespace std and some of its types are one letter after the S. Others refer to what was
- * before.
- */
+/* The namespace std, or one of its types, by one letter. (Others refer to what came before.) */
 static const char *standard_name(struct text *text, const char *at)
 {
 	static const char *const names[] = { "t",        "aallocator", "sstring",  "bbasic_string",

@@ -10,10 +10,6 @@
  *       for this library, finds the tables of a function with find_table(), and not with its own
  *       function, which locks a mutex if a JIT compiler has registered tables. Code of such tables
  *       ends a stack.
- *   S2  A stack that a thread had before is recognised without the unwinder: if the calling
- *       function's frame is at the same address, and each return address is still where it was.
- *       The size of a frame depends on its function alone, or its callers' frames would not be
- *       where they were.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -39,7 +35,7 @@ typedef const void *find_table_t(void *address, struct dwarf_eh_bases *bases);
  */
 static __typeof__(_Unwind_Backtrace) *unwind;
 static __typeof__(_Unwind_GetIPInfo) *get_ip;
-static __typeof__(_Unwind_GetCFA) *get_cfa;
+static __typeof__(_Unwind_GetCFA) *get_end;
 static find_table_t *find_table_real;
 
 static HF_RUN_THREAD bool is_unwinding;
@@ -169,8 +165,8 @@ void hf_run_stacks_start(void)
 		return; /* stacks are of one frame, the caller */
 	find(library, "_Unwind_Find_FDE", &find_table_real);
 	find(library, "_Unwind_GetIPInfo", &get_ip);
-	find(library, "_Unwind_GetCFA", &get_cfa);
-	if (get_ip && get_cfa)
+	find(library, "_Unwind_GetCFA", &get_end);
+	if (get_ip && get_end)
 		find(library, "_Unwind_Backtrace", &unwind);
 	hf_run_stack(&stack, NULL); /* it initialises itself now, not in a lock */
 }
@@ -180,95 +176,42 @@ void hf_run_stacks_start(void)
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char etext[] __attribute__((visibility("hidden")));
 
-/* A stack that is being taken. */
 struct walk {
 	struct hf_detail_stack *stack;
-	uintptr_t cfa; /* of the last callee: where its frame ends */
-	const uintptr_t *slot[HF_DETAIL_FRAMES];
-	bool has_slots; /* all of them were found */
+	uintptr_t ends[HF_DETAIL_FRAMES]; /* of the frames that the addresses return from */
 };
-
-/* Where the return address is, in the callee's frame from @from to @to. NULL = not found. */
-static const uintptr_t *find_slot(uintptr_t from, uintptr_t to, uintptr_t address)
-{
-#if defined(__x86_64__)
-	const uintptr_t *slot = (const uintptr_t *)to - 1;
-
-	return from < to && *slot == address ? slot : NULL;
-#else
-	/* The frame's record is at its start. */
-	for (; from && from < to; from += sizeof(uintptr_t)) {
-		if (*(const uintptr_t *)from == address)
-			return (const uintptr_t *)from;
-	}
-	return NULL;
-#endif
-}
 
 static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *data)
 {
 	struct walk *walk = data;
 	struct hf_detail_stack *stack = walk->stack;
-	uintptr_t from = walk->cfa, address;
 	int is_exact = 0;
+	uintptr_t address = get_ip(context, &is_exact);
 
-	address = get_ip(context, &is_exact);
-	walk->cfa = get_cfa(context);
 	if (!address)
 		return _URC_END_OF_STACK;
-	if (address - 1 >= (uintptr_t)__ehdr_start && address - 1 < (uintptr_t)etext)
+	address -= !is_exact;
+	if (address >= (uintptr_t)__ehdr_start && address < (uintptr_t)etext)
 		return _URC_NO_REASON;
-	walk->slot[stack->count] = is_exact ? NULL : find_slot(from, walk->cfa, address);
-	walk->has_slots &= walk->slot[stack->count] != NULL;
-	stack->frame[stack->count++] = (const void *)(address - !is_exact);
+	walk->ends[stack->count] = get_end(context);
+	stack->frame[stack->count++] = (const void *)address;
 	return stack->count < HF_DETAIL_FRAMES ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
-/* S2 */
-static bool is_unchanged(const struct hf_run_cached *cached, const void *here, const void *caller)
+void hf_run_stack(struct hf_detail_stack *stack, const void *caller)
 {
-	const struct hf_detail_stack *stack = &cached->stack;
+	const void *frame = __builtin_frame_address(0);
+	struct walk walk = { .stack = stack };
 
-	if (cached->here != here || stack->frame[0] != caller)
-		return false;
-	for (uint32_t i = 0; i < stack->count; i++) {
-		if (*cached->slot[i] != (uintptr_t)stack->frame[i] + 1)
-			return false;
-	}
-	return true;
-}
-
-__attribute__((noinline)) void hf_run_stack(struct hf_detail_stack *stack, const void *caller)
-{
-	const void *here = __builtin_frame_address(0);
-	struct hf_run_thread *me = unwind && caller ? hf_run_thread() : NULL;
-	struct hf_run_cached *cached =
-		me ? &me->cached[((uintptr_t)caller * 31 + (uintptr_t)here / 16) % HF_RUN_CACHED]
-		   : NULL;
-	struct walk walk = { .stack = stack, .has_slots = true };
-
-	if (cached && is_unchanged(cached, here, caller)) {
-		*stack = cached->stack;
-		return;
-	}
 	stack->count = 0;
-	if (unwind && !hf_run_is_busy) {
+	if (unwind && !hf_run_is_busy && !hf_run_recall(stack, caller, frame)) {
 		hf_run_is_busy = is_unwinding = true;
 		(void)unwind(add_frame, &walk);
 		hf_run_is_busy = is_unwinding = false;
+		hf_run_remember(stack, walk.ends, caller, frame);
 	}
-	if (!stack->count) { /* code without unwind information */
+	if (!stack->count) /* code without unwind information */
 		stack->frame[stack->count++] = caller;
-		return;
-	}
-	if (!cached || !walk.has_slots)
-		return;
-	cached->here = NULL; /* a signal handler may come between */
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	memcpy(cached->slot, walk.slot, sizeof(cached->slot));
-	cached->stack = *stack;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	cached->here = here;
 }
 
 /* ---- places ----------------------------------------------------------------------------- */
