@@ -59,6 +59,7 @@ MUTANTS = [
     ("open.by_this_library", "run_open.c", "\treturn hf_run_real()->open(file, mode & ~RTLD_DEEPBIND);",
      "\tvoid *opened = hf_run_real()->open(file, mode & ~RTLD_DEEPBIND);\n\n\t__asm__ volatile(\"\" ::: \"memory\");\n"
      "\treturn opened;", "opens", "cannot open shared object"),
+    ("parking.trusts_marks", "site.h", "HF_DETAIL_PARKING_TRUSTS_MARKS 0", "HF_DETAIL_PARKING_TRUSTS_MARKS 1", "handoff"),
     ("errno.of_a_constructor", "src/process/process.c", "\terrno = kept;\n", "", "brief", r"^line \d+: errno == 0"),
     ("errno.of_a_report", "run_validate.c", "\terrno = kept;\n", "", "order", "errno has changed"),
     ("validate.class_of_held", "src/validate/validate.c", "HF_DETAIL_VALIDATE_CLASS(first->label)",
