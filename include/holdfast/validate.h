@@ -13,22 +13,23 @@
  *   and detected at the next operation.
  *
  * State
- *   Each thread has a list of the locks that it holds, since when, and how deep. Nothing is stored in
- *   the lock: so no lock changes its size, and the lock half of a lockref is validated too.
+ *   Each thread has a list of the locks that it holds, since when, and how deep. Nothing is stored
+ *   in the lock: so no lock changes its size, and the lock half of a lockref is validated too. Nor
+ *   is anything read from it later, so a lock may be freed while it is held.
  *
  *     thread: [ lock A, t=17, depth 1 ] [ lock B, t=21, depth 2 ] ... up to HF_VALIDATE_HELD
  *
- *   One table for all threads has the pairs of classes that some thread has held at the same time, and
- *   for each order the place where the second lock was taken.
+ *   One table for all threads has the pairs of classes that some thread has held at the same time,
+ *   and for each order the place where the second lock was taken.
  *
  *     pairs:  [ A, B: B under A at parse.c:12, A under B nowhere yet ] ... up to HF_VALIDATE_PAIRS
  *
  *   The class of a lock is the place that called its init, or the name that hf_validate_set_class()
- *   gave it: a cache's thousand entries have one class, so their order against the table's lock is one
- *   pair. (If the compiler unrolls a loop, its call of init is several places; give a name then.) A
- *   lock without init, a static one or one of C++, is a class of its own. The order of two locks of
- *   one class is watched by their addresses. Two locks may share an entry of the table of classes:
- *   then the one that was initialised first is watched by its address, with any other lock.
+ *   gave it: a cache's thousand entries have one class, so their order against the table's lock is
+ *   one pair. (If the compiler unrolls a loop, its call of init is several places; give a name
+ *   then.) A lock without init, a static one or one of C++, is a class of its own. The order of two
+ *   locks of one class is watched by their addresses. Two locks may share an entry of the table of
+ *   classes: then the one that was initialised first is watched by its address, with all others.
  *
  * Behaviour
  *   lock, held by this thread      reported (recursion); granted, one deeper
@@ -44,10 +45,10 @@
  *   more pairs than there is       counted (hf_validate_unwatched_pairs()), mentioned once in a
  *     room for                     line of output, and their order is not watched
  *
- *   The order is that of lock and lock_timeout. A trylock does not wait, so it may come in any order;
- *   what is locked while its lock is held counts. Cycles of three locks are not detected. A third
- *   lock that is always held around both orders makes them harmless, but is not considered: such a
- *   program calls hf_validate_set_order(false).
+ *   The order is that of lock and lock_timeout. A trylock does not wait, so it may come in any
+ *   order; what is locked while its lock is held counts. Cycles of three locks are not detected. A
+ *   third lock that is always held around both orders makes them harmless, but is not considered:
+ *   such a program calls hf_validate_set_order(false).
  *
  *   A lock is identified by its address. It is forgotten when init makes a new lock of the memory,
  *   or, in C++, when it is destroyed; C code that frees locks and makes new ones of zeroed memory
@@ -60,11 +61,12 @@
  *   library instead.
  *
  * Invariants
- *   V1  A signal handler releases the locks that it takes, so it leaves this thread's list as it was.
- *   V2  A lock that is on a thread's list but is not locked, or was last taken by another thread, was
- *       released in code without validation: it is removed from the list, and not granted.
+ *   V1  A signal handler releases the locks that it takes: it leaves this thread's list as it was.
+ *   V2  A lock that is on a thread's list but is not locked, or was last taken by another thread,
+ *       was released in code without validation: it is removed from the list, and not granted.
  *   V3  If two threads take a pair for the first time at once, in opposite orders, at least one of
- *       them finds the other's: each first writes its place and then looks, sequentially consistent.
+ *       them finds the other's: each first writes its place and then looks, sequentially
+ *       consistent.
  *   V4  Pairs are added by compare-and-swap, and never removed: R1 of report.h holds.
  */
 #include "report.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * linux_user - what the library asks of Linux user space: the clock, processors and their features,
- * futexes, membarrier, signals, memory.
+ * futexes, membarrier, signals, memory. No function changes errno: a sandbox may answer any system
+ * call with an error, and a program does not expect it to change across a lock.
  */
 #define _GNU_SOURCE /* sched_getcpu */
 #include <errno.h>
@@ -64,9 +65,11 @@ static void count_processors(void)
 {
 	enum { WORDS = 256 };
 	unsigned long set[WORDS];
+	int kept = errno;
 	long bytes = syscall(SYS_sched_getaffinity, 0, sizeof(set), set);
 	uint32_t n = 0;
 
+	errno = kept;
 	for (long i = 0; i < bytes / (long)sizeof(set[0]); i++)
 		n += (uint32_t)__builtin_popcountl(set[i]);
 	if (n)
@@ -75,14 +78,18 @@ static void count_processors(void)
 
 uint32_t hf_env_processor(void)
 {
-	int processor = sched_getcpu();
+	int kept = errno, processor = sched_getcpu();
 
+	errno = kept;
 	return processor > 0 ? (uint32_t)processor : 0;
 }
 
 void hf_env_yield(void)
 {
+	int kept = errno;
+
 	(void)sched_yield();
+	errno = kept;
 }
 
 void hf_detail_env_hide_features(void)
@@ -107,7 +114,7 @@ __attribute__((constructor(101))) static void start_env(void)
 
 /* ---- parking ------------------------------------------------------------------------------ */
 
-/* With 32 bits the C library's time may have 64 (_TIME_BITS=64, musl): another system call takes it. */
+/* With 32 bits the C library's time may have 64 (_TIME_BITS=64, musl), for another system call. */
 #if !defined(SYS_futex_time64)
 enum { FUTEX = SYS_futex };
 #elif !defined(SYS_futex)
@@ -230,12 +237,17 @@ bool hf_env_barrier_all(void)
 uint64_t hf_env_signals_block(void)
 {
 	uint64_t all = UINT64_MAX, before = 0;
+	int kept = errno;
 
 	(void)syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, sizeof(before));
+	errno = kept;
 	return before;
 }
 
 void hf_env_signals_restore(uint64_t before)
 {
+	int kept = errno;
+
 	(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
+	errno = kept;
 }

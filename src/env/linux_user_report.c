@@ -20,14 +20,17 @@
 
 void hf_detail_env_print(const char *line, size_t len)
 {
+	int kept = errno;
+
 	while (len > 0) {
 		ssize_t n = write(STDERR_FILENO, line, len);
 
 		if (n <= 0)
-			return;
+			break;
 		line += n;
 		len -= (size_t)n;
 	}
+	errno = kept;
 }
 
 void hf_detail_env_abort(void)
@@ -42,7 +45,10 @@ const char *hf_detail_env_variable(const char *name)
 
 void hf_detail_env_warn(const char *variable, const char *value, const char *what)
 {
+	int kept = errno;
+
 	(void)dprintf(STDERR_FILENO, "holdfast: %s=%s%s", variable, value, what);
+	errno = kept;
 }
 
 /* 1: the layout of struct hf_detail_report_state, and of a handler's arguments. */

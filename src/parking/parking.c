@@ -137,11 +137,13 @@ enum { SEARCH_LIMIT = 32 };
 enum { CLOSED = 1 }; /* a bit of `arrived`: Q9 */
 
 /*
- * A waiter at what it waits for is queued, and its thread is about to spin or park: hf-run notes the
- * waiter, so that it can end the wait of a cancelled thread. Returns the deadline.
+ * QUEUED: a waiter at what it waits for is queued, and its thread is about to spin or park: hf-run
+ * notes the waiter, so that it can end the wait of a cancelled thread. Returns the deadline. LEFT: the
+ * waiter ends.
  */
 #ifndef HF_DETAIL_PARKING_QUEUED
 #define HF_DETAIL_PARKING_QUEUED(waiter, deadline) (deadline)
+#define HF_DETAIL_PARKING_LEFT() ((void)0)
 #endif
 
 /*
@@ -822,6 +824,7 @@ static bool leave_queue(hf_atomic32_t *at, struct hf_detail_waiter *waiter)
 
 	if (leaves && waiter_is_queued(bucket, waiter)) {
 		waiter_take_out(bucket, waiter);
+		waiter->queued = false;
 		count_waiters(at, UINT32_MAX);
 	}
 	hf_detail_bucket_unlock(bucket);
@@ -873,10 +876,13 @@ enum hf_detail_park hf_detail_park_to_wait(hf_atomic32_t *at, hf_atomic32_t *loc
 	while (hf_detail_waiter_state(&waiter) == HF_DETAIL_WAITER_PARKED) {
 		if (!waiter_park(&waiter, at, deadline, deadline))
 			continue;
-		if (leave_queue(at, &waiter))
+		if (leave_queue(at, &waiter)) {
+			HF_DETAIL_PARKING_LEFT();
 			return HF_DETAIL_PARK_TIMED_OUT;
+		}
 		break;
 	}
+	HF_DETAIL_PARKING_LEFT();
 	if (!waiter_is_released(&waiter))
 		result = wait_to_lock(&waiter, calls->try_lock, HF_ENV_FOREVER);
 	waited->moved = waiter.moved;
@@ -1111,19 +1117,14 @@ void hf_detail_unpark_all(hf_atomic32_t *at)
 }
 
 #if defined(HF_DETAIL_PARKING_HAS_UNPARK_THIS)
-/*
- * hf-run: releases this waiter, if it is queued at @at. Otherwise it may be gone, and is only compared
- * with those that are.
- */
-bool hf_detail_unpark_this(hf_atomic32_t *at, const struct hf_detail_waiter *which)
+/* hf-run: releases a waiter that has not LEFT, if it is still queued at @at. Returns whether it was. */
+bool hf_detail_unpark_this(hf_atomic32_t *at, struct hf_detail_waiter *waiter)
 {
 	struct hf_detail_bucket *bucket = hf_detail_bucket_lock(at);
-	struct hf_detail_waiter *waiter = bucket->first;
 	hf_atomic32_t *woken = NULL;
+	bool is_queued = waiter->queued;
 
-	while (waiter && (waiter != which || waiter->at != at))
-		waiter = waiter->next;
-	if (waiter) {
+	if (is_queued) {
 		waiter_take_out(bucket, waiter);
 		waiter->queued = false;
 		count_waiters(at, UINT32_MAX);
@@ -1131,6 +1132,6 @@ bool hf_detail_unpark_this(hf_atomic32_t *at, const struct hf_detail_waiter *whi
 	}
 	hf_detail_bucket_unlock(bucket);
 	waiter_wake(at, woken);
-	return waiter != NULL;
+	return is_queued;
 }
 #endif

@@ -2,6 +2,7 @@
 /* process - finds the other copies of the library. R1 to R4 are defined in process.h. */
 #define _GNU_SOURCE
 #include <elf.h>
+#include <errno.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -149,20 +150,18 @@ static void wipe_by_hand(void *memory, size_t bytes)
 	}
 }
 
-/* An emulator may accept any advice and follow none, so try one that does not exist. */
-static bool advice_is_ignored(void *memory, size_t bytes)
+/* An emulator may accept any advice and follow none, so one that does not exist is tried, too. */
+static bool is_wiped_by_kernel(void *memory, size_t bytes)
 {
-	return madvise(memory, bytes, 9999) == 0;
+	return madvise(memory, bytes, MADV_WIPEONFORK) == 0 && madvise(memory, bytes, 9999) != 0;
 }
 
-void *hf_detail_process_find(struct hf_detail_process_state *mine, size_t bytes,
-			     enum hf_detail_process_fork fork)
+static void *find_or_map(struct hf_detail_process_state *mine, size_t bytes,
+			 enum hf_detail_process_fork fork)
 {
-	struct search search = { mine, 0, hf_atomic64_load_acquire(&mine->memory) };
+	struct search search = { mine, 0, 0 };
 	void *memory = NULL;
 
-	if (search.found)
-		return (void *)(uintptr_t)search.found;
 	(void)dl_iterate_phdr(each_object, &search);
 	if (!search.found) {
 		memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
@@ -179,8 +178,7 @@ void *hf_detail_process_find(struct hf_detail_process_state *mine, size_t bytes,
 	}
 	memory = (void *)(uintptr_t)search.found;
 	/* Every copy does this, since the first one may be unloaded. */
-	if (fork == HF_DETAIL_PROCESS_WIPE &&
-	    (madvise(memory, bytes, MADV_WIPEONFORK) != 0 || advice_is_ignored(memory, bytes)))
+	if (fork == HF_DETAIL_PROCESS_WIPE && !is_wiped_by_kernel(memory, bytes))
 		wipe_by_hand(memory, bytes);
 	for (uint64_t none = 0;;) {
 		if (hf_atomic64_try_cmpxchg_acq_rel(&mine->memory, &none, search.found))
@@ -190,5 +188,16 @@ void *hf_detail_process_find(struct hf_detail_process_state *mine, size_t bytes,
 			break;
 		}
 	}
+	return memory;
+}
+
+void *hf_detail_process_find(struct hf_detail_process_state *mine, size_t bytes,
+			     enum hf_detail_process_fork fork)
+{
+	uint64_t found = hf_atomic64_load_acquire(&mine->memory);
+	int kept = errno; /* constructors call this, and main() begins with 0 */
+	void *memory = found ? (void *)(uintptr_t)found : find_or_map(mine, bytes, fork);
+
+	errno = kept;
 	return memory;
 }

@@ -11,10 +11,16 @@
 #include <pthread.h>
 #endif
 
+/*
+ * What was known of a lock when it was taken is copied: its memory may be freed, or become
+ * something else, while it is on the list, so only its address is used afterwards.
+ */
 struct held {
 	const void *lock;
 	const void *site; /* where it was taken */
 	uint64_t since;
+	uint64_t identity;
+	uint32_t label; /* of its class */
 	uint32_t depth;
 };
 
@@ -141,14 +147,17 @@ static volatile struct held *find_held(const void *lock)
 /* Removes an entry from the list; the last one takes its place. */
 static void drop(volatile struct held *mine)
 {
-	uint32_t last = held_count - 1;
+	volatile struct held *last = &held[held_count - 1];
 
-	mine->lock = held[last].lock;
-	mine->site = held[last].site;
-	mine->since = held[last].since;
-	mine->depth = held[last].depth;
-	held[last].lock = NULL;
-	held_count = last;
+	mine->lock = NULL; /* while its other members are the last one's */
+	mine->site = last->site;
+	mine->since = last->since;
+	mine->identity = last->identity;
+	mine->label = last->label;
+	mine->depth = last->depth;
+	mine->lock = last->lock;
+	last->lock = NULL;
+	held_count = held_count - 1;
 }
 
 /* A hash: each bit of the result depends on all bits. */
@@ -183,26 +192,7 @@ static void set_number(hf_atomic64_t *table, uint32_t size, const void *lock, ui
 	hf_atomic64_store_relaxed(&table[bits % size], bits >> 32 << 32 | number);
 }
 
-/* ---- the thread that last took a lock ------------------------------------------------------- */
-
-enum { TAKERS = 1024 };
-
-/* A thread's number: bits of the address of its list. */
-static hf_atomic64_t takers[TAKERS];
-
-static uint32_t my_number(void)
-{
-	return (uint32_t)((uintptr_t)held >> 4);
-}
-
-static bool was_taken_by_another(const void *lock)
-{
-	uint32_t last = number_of(takers, TAKERS, lock);
-
-	return last && last != my_number();
-}
-
-/* ---- The order of two locks --------------------------------------------------------------- */
+/* ---- the order of two locks --------------------------------------------------------------- */
 
 enum { PROBES = 32, GENERATIONS = 4096 };
 
@@ -256,12 +246,40 @@ static struct pair *find_pair(uint64_t low, uint64_t high)
 	return NULL;
 }
 
-/* hf-run keeps a mutex's class and identity in the mutex, where they are exact. */
-#ifndef HF_DETAIL_VALIDATE_CLASS
-#define HF_DETAIL_VALIDATE_CLASS(lock) find_class(lock)
-#define HF_DETAIL_VALIDATE_LOST_CLASS(lock) may_have_lost_class(lock)
+/*
+ * What a lock is known by when it is taken: its label, from which its class follows (0 = none), and
+ * its identity. hf-run keeps both in the mutex, where they are exact, and has its own definitions.
+ */
+#ifndef HF_DETAIL_VALIDATE_LABEL
+#define HF_DETAIL_VALIDATE_LABEL(lock) find_class(lock)
+#define HF_DETAIL_VALIDATE_CLASS(label) (label)
 #define HF_DETAIL_VALIDATE_IDENTITY(lock) identity(lock)
+#define HF_DETAIL_VALIDATE_LOST_CLASS(lock) may_have_lost_class(lock)
+#define HF_DETAIL_VALIDATE_TAKEN_BY_ANOTHER(lock) was_taken_by_another(lock)
+#define HF_DETAIL_VALIDATE_GRANTS true       /* a recursion */
 #define HF_DETAIL_VALIDATE_KEEP(site) (site) /* what a report gets as `other_site` */
+
+enum { TAKERS = 1024 };
+
+/* The thread that last took a lock: a number made of bits of the address of its list. */
+static hf_atomic64_t takers[TAKERS];
+
+static uint32_t my_number(void)
+{
+	return (uint32_t)((uintptr_t)held >> 4);
+}
+
+static bool was_taken_by_another(const void *lock)
+{
+	uint32_t last = number_of(takers, TAKERS, lock);
+
+	return last && last != my_number();
+}
+
+static void note_taker(const void *lock)
+{
+	set_number(takers, TAKERS, lock, my_number());
+}
 
 /* @lock has no class in the table. True = it may have had one: its entry is another lock's. */
 static bool may_have_lost_class(const void *lock)
@@ -278,20 +296,33 @@ static uint64_t identity(const void *lock)
 
 	return mix(bits + hf_atomic32_load_relaxed(&generations[bits % GENERATIONS]));
 }
+#else
+static void note_taker(const void *lock)
+{
+	(void)lock; /* it is in the mutex */
+}
+
+uint32_t hf_detail_validate_label(const void *lock)
+{
+	const volatile struct held *mine = find_held(lock);
+
+	return mine ? mine->label : 0;
+}
 #endif
 
-/* This thread holds `first` and is about to wait for `second`. */
-static void note_order(const void *first, const void *second, const void *site)
+/* This thread holds @first and is about to wait for @second. */
+static void note_order(const volatile struct held *first, const void *second, const void *site)
 {
-	uint32_t class1 = HF_DETAIL_VALIDATE_CLASS(first),
-		 class2 = HF_DETAIL_VALIDATE_CLASS(second);
+	const void *lock = first->lock;
+	uint32_t class1 = HF_DETAIL_VALIDATE_CLASS(first->label),
+		 class2 = HF_DETAIL_VALIDATE_CLASS(HF_DETAIL_VALIDATE_LABEL(second));
 	/*
 	 * A lock that has lost its class may be of the other one's: then a class and one of its own
 	 * locks would be a pair, which is in both orders where the class's locks are nested.
 	 */
-	bool by_address = class1 == class2 || (!class1 && HF_DETAIL_VALIDATE_LOST_CLASS(first)) ||
+	bool by_address = class1 == class2 || (!class1 && HF_DETAIL_VALIDATE_LOST_CLASS(lock)) ||
 			  (!class2 && HF_DETAIL_VALIDATE_LOST_CLASS(second));
-	uint64_t id1 = by_address || !class1 ? HF_DETAIL_VALIDATE_IDENTITY(first) : class1;
+	uint64_t id1 = by_address || !class1 ? first->identity : class1;
 	uint64_t id2 = by_address || !class2 ? HF_DETAIL_VALIDATE_IDENTITY(second) : class2;
 	bool up = id1 < id2;
 	struct pair *pair = up ? find_pair(id1, id2) : find_pair(id2, id1);
@@ -311,7 +342,7 @@ static void note_order(const void *first, const void *second, const void *site)
 			(uint64_t)(uintptr_t)HF_DETAIL_VALIDATE_KEEP(site));
 	other = hf_atomic64_load_seq_cst(&pair->site[up]);
 	if (HF_UNLIKELY(other) && hf_atomic32_xchg_acq_rel(&pair->reported, 1) == 0) {
-		struct hf_report_details details = { HF_REPORT_LOCK_ORDER, second, site, first,
+		struct hf_report_details details = { HF_REPORT_LOCK_ORDER, second, site, lock,
 						     (const void *)(uintptr_t)other };
 
 		hf_detail_report_details(&details);
@@ -325,9 +356,11 @@ bool hf_detail_validate_lock(const void *lock, bool is_locked)
 
 	if (is_one_of_several())
 		return true;
-	if (mine && is_locked && !was_taken_by_another(lock)) {
-		mine->depth = mine->depth + 1;
+	if (mine && is_locked && !HF_DETAIL_VALIDATE_TAKEN_BY_ANOTHER(lock)) {
 		hf_report_at(HF_REPORT_LOCK_RECURSION, lock, HF_DETAIL_CALL_SITE);
+		if (!HF_DETAIL_VALIDATE_GRANTS)
+			return true;
+		mine->depth = mine->depth + 1;
 		return false;
 	}
 	if (mine) {
@@ -335,10 +368,8 @@ bool hf_detail_validate_lock(const void *lock, bool is_locked)
 		n--;
 	}
 	while (n-- > 0 && !hf_atomic32_load_relaxed(&order_is_off)) {
-		const void *first = held[n].lock;
-
-		if (first)
-			note_order(first, lock, HF_DETAIL_CALL_SITE);
+		if (held[n].lock)
+			note_order(&held[n], lock, HF_DETAIL_CALL_SITE);
 	}
 	return true;
 }
@@ -350,7 +381,7 @@ void hf_detail_validate_locked(const void *lock)
 
 	if (is_one_of_several())
 		return;
-	set_number(takers, TAKERS, lock, my_number());
+	note_taker(lock);
 	watch_end();
 	if (mine)
 		drop(mine), n--; /* V2, by trylock */
@@ -361,6 +392,8 @@ void hf_detail_validate_locked(const void *lock)
 	held_count = n + 1; /* first: a handler that interrupts now uses the next (V1) */
 	held[n].since = hf_detail_env_now();
 	held[n].site = HF_DETAIL_CALL_SITE;
+	held[n].label = HF_DETAIL_VALIDATE_LABEL(lock);
+	held[n].identity = HF_DETAIL_VALIDATE_IDENTITY(lock);
 	held[n].depth = 1;
 	held[n].lock = lock;
 }
@@ -372,7 +405,7 @@ bool hf_detail_validate_unlock(const void *lock, bool is_locked)
 
 	if (is_one_of_several())
 		return true;
-	if (mine && (!is_locked || was_taken_by_another(lock))) {
+	if (mine && (!is_locked || HF_DETAIL_VALIDATE_TAKEN_BY_ANOTHER(lock))) {
 		drop(mine); /* V2 */
 		mine = NULL;
 	}

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* validate - misuse of spinlocks and mutexes is reported, correct use is not. Compiled with -DHF_VALIDATE=1. */
+/*
+ * validate - misuse of spinlocks and mutexes is reported, correct use is not. Compiled with
+ * -DHF_VALIDATE=1.
+ */
 #include "unit.h"
 
 #include <memory>
@@ -281,7 +284,10 @@ TEST_F(Validate, Scripts)
 	});
 }
 
-/* Released without validation and taken by another thread since: locking waits, and is no recursion. */
+/*
+ * Released without validation and taken by another thread since: locking waits, and is no
+ * recursion.
+ */
 TEST_F(Validate, ReleasedUnseenAndTaken)
 {
 	with_each_kind([&](const kind &kind) {
@@ -401,7 +407,7 @@ TEST_F(Validate, SignalHandlers)
 	});
 }
 
-/* ---- The process-shared mutex, and operations of a lockref that lock -------------------------- */
+/* ---- The process-shared mutex, and operations of a lockref that lock -------------------- */
 
 TEST_F(Validate, SharedMutex)
 {

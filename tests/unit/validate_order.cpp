@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * validate_order - locks taken in both orders: the reported call sites, classes of locks, the limits of the
- * tables. validate.cpp has scripts of single locks.
+ * validate_order - locks taken in both orders: the reported call sites, classes of locks, the
+ * limits of the tables. validate.cpp has scripts of single locks.
  */
 #include "unit.h"
 
@@ -172,8 +172,9 @@ TEST_IN_CHILD(OrderTable, TheFirstTimeAtTheSameMoment, 0)
 }
 
 /*
- * Two locks may share an entry of the table, by their addresses, and then the first one has no class: so did the
- * table's lock of EntriesThatComeAndGo in one of 256 runs. Each child gets other locks, until f() returns true.
+ * Two locks may share an entry of the table, by their addresses, and then the first one has no
+ * class: so did the table's lock of EntriesThatComeAndGo in one of 256 runs. Each child gets other
+ * locks, until f() returns true.
  */
 struct some_locks {
 	hf_mutex_t table, entries[64];
@@ -268,8 +269,8 @@ TEST_F(OrderClass, TwoOfOne)
 }
 
 /*
- * The table of classes has one entry for many locks. A lock that has lost its entry still has an order with the
- * others of its class, by their addresses.
+ * The table of classes has one entry for many locks. A lock that has lost its entry still has an
+ * order with the others of its class, by their addresses.
  */
 TEST_IN_CHILD(OrderClass, EntriesAreShared, 0)
 {

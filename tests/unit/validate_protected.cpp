@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* validate_protected - an unprotected put is reported; a lockref's lock half is watched. With HF_VALIDATE. */
+/*
+ * validate_protected - an unprotected put is reported; a lockref's lock half is watched. With
+ * HF_VALIDATE.
+ */
 static thread_local bool is_reading;
 #define HF_LOCKREF_PROTECTED() is_reading
 #define HF_RCUREF_PROTECTED() is_reading

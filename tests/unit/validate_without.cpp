@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* validate_without - a unit of the same program that is compiled without validation: C operations only. */
+/*
+ * validate_without - a unit of the same program that is compiled without validation: C operations
+ * only.
+ */
 #undef HF_VALIDATE
 #define HF_VALIDATE 0
 #include "validate_without.h"

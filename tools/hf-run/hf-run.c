@@ -2,8 +2,8 @@
 /*
  * hf-run - runs a program with Holdfast's mutexes and condition variables in place of glibc's.
  *
- * It reads the program's file to refuse, in words, what preloading cannot do; sets the environment of
- * run_start.c; and becomes the program.
+ * It reads the program's file to refuse, in words, what preloading cannot do; sets the environment
+ * of run_start.c; and becomes the program.
  */
 #define _GNU_SOURCE
 #include <elf.h>
@@ -59,9 +59,9 @@ static __attribute__((format(printf, 2, 3), noreturn)) void fail(int status, con
 	exit(status);
 }
 
-/* ---- the program's file --------------------------------------------------------------------------- */
+/* ---- the program's file ----------------------------------------------------------------- */
 
-/* Returns a string of its own: an interpreter is looked for while the script's path is still needed. */
+/* Returns a new string: an interpreter is looked for while its script's path is still needed. */
 static const char *find_program(const char *name)
 {
 	char path[PATH_MAX];
@@ -187,7 +187,7 @@ static void check_needed(const struct image *image)
 				     image->name, strings + entry[i].d_un.d_val);
 		}
 	}
-	/* A runtime that is linked statically exports its functions, so their names are in the table. */
+	/* A runtime that is linked statically exports its functions: the table has their names. */
 	for (size_t r = 0; r < sizeof(symbols) / sizeof(symbols[0]); r++) {
 		if (memmem(strings, strings_size, symbols[r], strlen(symbols[r]) + 1))
 			fail(CANNOT,
@@ -289,7 +289,7 @@ static void check(const char *name, int depth)
 	(void)munmap((void *)(uintptr_t)image.bytes, image.size);
 }
 
-/* ---- the environment ------------------------------------------------------------------------------ */
+/* ---- the environment -------------------------------------------------------------------- */
 
 /* Beside this program, as in the build folder; otherwise where it is installed. */
 static const char *find_library(void)
@@ -323,7 +323,7 @@ static void preload(const char *library)
 	(void)setenv("LD_PRELOAD", value, 1);
 }
 
-/* Those that a program can leave to a profile. (sigabbrev_np() knows all, but glibc has it since 2.32.) */
+/* Those that a program can leave to a profile. (glibc has sigabbrev_np() since 2.32 only.) */
 static const struct {
 	const char *name;
 	int number;
@@ -411,7 +411,7 @@ static int read_options(char **arguments)
 	return n;
 }
 
-/* A script without a first line that names its interpreter: as execvp() and shells do. Returns if it can't. */
+/* A script that names no interpreter is one of the shell's, as for execvp(). Returns if it fails. */
 static void run_by_shell(const char *path, char **arguments)
 {
 	size_t count = 0;

@@ -17,12 +17,14 @@
  *   R1  Whose an object is depends on its own memory alone, never on what was used with it: so no
  *       two calls can disagree. A wait that combines one of ours with one of glibc's locks a mutex
  *       of a table of this library between the two (run_cond.c).
- *   R2  What glibc itself locks does not come here: stdio, malloc, mtx_lock(), cnd_wait(), rwlocks,
- *       barriers, semaphores and once-functions do not call through the PLT.
+ *   R2  What glibc itself locks does not come here: stdio, malloc, rwlocks, barriers, semaphores
+ *       and once-functions do not call through the PLT. C11's mtx_t and cnd_t are, in glibc, the
+ *       same objects as pthread's, and programs mix them: so both interfaces are here.
  *   R3  What is watched (profile, validation) is never changed: a misuse is reported, and then has
- *       the effect that it would have without. Only a recursion, a certain deadlock, is granted.
- *   R4  A thread that runs this library's own slow work (a stack, a report) is `hf_run_is_busy`: locks
- *       that the unwinder takes meanwhile work, and are not watched.
+ *       the effect that it would have without. Only a recursion that is a deadlock for certain is
+ *       granted: without a time limit, in a process that has no other thread.
+ *   R4  A thread that runs this library's own slow work (a stack, a report) is `hf_run_is_busy`:
+ *       locks that the unwinder takes meanwhile work, and are not watched.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -51,15 +53,15 @@ struct hf_run_mutex {
 	uint32_t identity; /* watched: no other mutex has it; 0 = none yet */
 	int kind;          /* glibc's */
 	uint32_t last;     /* profile: stands for the thread that took it last */
-	const void *owner; /* recursive, error-checking: &hf_run_me of the holder, or NULL */
+	const void *owner; /* recursive, error-checking, or validated: &hf_run_me of the holder */
 	uint64_t since;    /* profile: when it was taken, 0 = not watched then */
 };
 
+/* glibc's flags lie somewhere behind these: hf_run_cond_flags(). */
 struct hf_run_cond {
 	hf_atomic32_t waiters;
 	hf_atomic32_t foreign; /* 1 = was used with a foreign mutex: run_cond.c */
 	uint32_t place;        /* watched: as of a mutex */
-			       /* somewhere: glibc's flags */
 };
 
 enum { HF_RUN_PROFILE = 1, HF_RUN_VALIDATE = 2 };
@@ -90,6 +92,7 @@ struct hf_run_real {
 	int (*cond_signal)(pthread_cond_t *);
 	int (*cond_broadcast)(pthread_cond_t *);
 	int (*cancel)(pthread_t);
+	void *(*open)(const char *, int); /* dlopen() */
 	int (*sigaction)(int, const struct sigaction *, struct sigaction *);
 	void (*(*signal)(int, void (*)(int)))(int);
 	void (*exit)(int) __attribute__((noreturn));
@@ -102,7 +105,7 @@ const struct hf_run_real *hf_run_real(void);
 enum { HF_RUN_COND_IS_SHARED = 1, HF_RUN_COND_IS_MONOTONIC = 2 };
 uint32_t *hf_run_cond_flags(pthread_cond_t *cond);
 
-/* Ends the process with a message if this glibc's types are not as this library was compiled for. */
+/* Ends the process with a message if this library was compiled for other types than glibc has. */
 void hf_run_check_layout(void);
 
 bool hf_run_is_time(const struct timespec *end);
@@ -111,7 +114,23 @@ uint64_t hf_run_time_left(clockid_t clock, const struct timespec *end);
 /* @end NULL = none. A later jump of CLOCK_REALTIME does not change it. */
 uint64_t hf_run_deadline(clockid_t clock, const struct timespec *end);
 
-/* ---- run_mutex.c, for run_cond.c ---------------------------------------------------------- */
+/* ---- run_mutex.c and run_cond.c, for each other and for run_c11.c -------------------------- */
+
+/*
+ * As pthread's functions; @caller: of the exported function, for reports. What init makes is ours:
+ * a mutex of this @kind, a private condition variable.
+ */
+void hf_run_init(pthread_mutex_t *mutex, int kind, const void *caller);
+int hf_run_lock(pthread_mutex_t *mutex, const void *caller);
+int hf_run_lock_until(pthread_mutex_t *mutex, clockid_t clock, const struct timespec *end,
+		      const void *caller);
+int hf_run_trylock(pthread_mutex_t *mutex, const void *caller);
+int hf_run_unlock(pthread_mutex_t *mutex, const void *caller);
+void hf_run_cond_init(pthread_cond_t *cond, clockid_t clock, const void *caller);
+/* @end NULL = without a limit */
+int hf_run_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
+		     const struct timespec *end, const void *caller);
+int hf_run_cond_wake(pthread_cond_t *cond, bool all, const void *caller);
 
 bool hf_run_is_foreign(const struct hf_run_mutex *m);
 /* Neither recursive, error-checking nor foreign, and nothing is watched. */
@@ -133,7 +152,7 @@ void hf_run_wait_ended(bool signalled);
 
 void hf_run_cancel_forked(void);
 
-/* ---- run_place.c: where something was made or waited for, as a stack -------------------------- */
+/* ---- run_place.c: where something was made or waited for, as a stack -------------------- */
 
 enum { HF_RUN_FRAMES = 8, HF_RUN_PLACES = 4096 };
 
@@ -167,6 +186,14 @@ void hf_run_stacks_start(void);
 void hf_run_stack(struct hf_run_stack *stack, const void *caller);
 uint64_t hf_run_stack_hash(const struct hf_run_stack *stack);
 
+/* ---- run_memo.c: the last stacks of each thread ------------------------------------------ */
+
+/* @frame: the address of the frame that calls these. Returns false if the stack must be unwound. */
+bool hf_run_recall(struct hf_run_stack *stack, const void *caller, const void *frame);
+/* @ends: of the frames that the addresses of the stack return from */
+void hf_run_remember(const struct hf_run_stack *stack, const uintptr_t *ends, const void *caller,
+		     const void *frame);
+
 /* The number of the place that makes @object now. */
 uint32_t hf_run_place_of_init(const void *object, bool is_cond, const void *caller);
 /* The same of an object that was not initialised by a call. */
@@ -183,12 +210,15 @@ enum hf_run_name { HF_RUN_SHORT, HF_RUN_LONG };
 /* Returns the length. */
 size_t hf_run_symbol(char *to, size_t room, const void *address, enum hf_run_name how);
 
-/* How many frames there are up to main() or the thread's function: without glibc's code that calls these. */
+/* How many frames there are up to main() or the thread's function, which glibc's code calls. */
 uint32_t hf_run_stack_end(const struct hf_run_stack *stack);
 
 /* ---- run_cpp.c: names of C++ ---------------------------------------------------------------- */
 
-/* "node::Worker::Run" of "_ZN4node6Worker3RunEv". Returns the length; 0 = not understood, or no room. */
+/*
+ * "node::Worker::Run" of "_ZN4node6Worker3RunEv". Returns the length; 0 = not understood, or no
+ * room.
+ */
 size_t hf_run_cpp_name(char *to, size_t room, const char *mangled);
 
 /* ---- run_profile.c: counting ---------------------------------------------------------------- */
@@ -201,7 +231,7 @@ struct hf_run_record {
 	hf_atomic64_t key; /* 0 = free; never changes again */
 	hf_atomic64_t taken, contended,
 		owners;        /* of a condition variable: waits, timed out, signals */
-	hf_atomic64_t unheard; /* signals that nobody waited for; of a mutex: waits that timed out */
+	hf_atomic64_t unheard; /* signals without a waiter; of a mutex: waits that timed out */
 	hf_atomic64_t wait, wait_longest, held, held_longest; /* ticks */
 } HF_ALIGNED(128);
 
@@ -252,7 +282,9 @@ void hf_run_profile_gave_up(uint32_t place, uint64_t start, const void *caller);
 void hf_run_profile_held(uint32_t place, uint64_t since, uint64_t now);
 void hf_run_profile_cond_waited(uint32_t place, uint64_t start, uint64_t end, bool signalled,
 				const void *caller);
-/* Since when this thread's last wait for a mutex inside of the library lasted; 0 = there was none. */
+/*
+ * Since when this thread's last wait for a mutex inside of the library lasted; 0 = there was none.
+ */
 extern HF_RUN_THREAD uint64_t hf_run_relocks __attribute__((visibility("hidden")));
 void hf_run_profile_signalled(uint32_t place, bool woke);
 /* Before a thread waits: notes its stack now and then. */
@@ -262,14 +294,14 @@ void hf_run_profile_forked(void);
 /* Time, in ticks of the fastest clock that runs evenly. */
 uint64_t hf_run_ticks(void);
 
-/* ---- run_print.c ------------------------------------------------------------------------------ */
+/* ---- run_print.c ------------------------------------------------------------------------ */
 
 /* Where the profile goes: NULL or empty = standard error. */
 void hf_run_print_to(const char *file, bool is_first_process);
 /* Writes the profile. Async-signal-safe. */
 void hf_run_print_profile(void);
 
-/* ---- run_signal.c, and run_start.c for it -------------------------------------------------------- */
+/* ---- run_signal.c, and run_start.c for it ----------------------------------------------- */
 
 /* @request: the signal at which the profile is written meanwhile, 0 = none */
 void hf_run_signals_start(int request);
@@ -278,7 +310,7 @@ void hf_run_end_by_signal(void);
 /* Writes the profile, and goes on. */
 void hf_run_request(void);
 
-/* ---- run_validate.c ---------------------------------------------------------------------------- */
+/* ---- run_validate.c --------------------------------------------------------------------- */
 
 void hf_run_validate_start(void);
 /* How many reports there were. */

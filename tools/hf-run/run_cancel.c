@@ -3,17 +3,20 @@
  * run_cancel - pthread_cancel(), for threads that wait at a condition variable of ours.
  *
  * State
- *   A record for each thread that has waited. `lock` guards the waiter that the thread has queued in
- *   its present or last wait, and whether pthread_cancel() took it out.
+ *   A record for each thread that has waited, in a table by the thread's number. `lock` guards the
+ *   waiter of the thread's present wait, and whether pthread_cancel() took it out of its queue. A
+ *   thread frees its record when it ends, but may wait once more afterwards, in a destructor of the
+ *   last round: that record stays, until the next thread with that number takes it.
  *
  * Invariant
  *   A cancelled thread does not stay parked. pthread_cancel() first cancels, then sets
- *   `is_cancelled`, and then looks, under `lock`, for a queued waiter. The thread queues its waiter,
- *   stores it under `lock`, and then loads `is_cancelled`. So either pthread_cancel() finds the waiter
- *   and takes it out of the queue, or the thread sees the flag, and its wait ends at once.
+ *   `is_cancelled`, and then looks, under `lock`, for a queued waiter. The thread queues its
+ *   waiter, stores it under `lock`, and then loads `is_cancelled`. So either pthread_cancel() finds
+ *   the waiter and takes it out of the queue, or the thread sees the flag, and its wait ends at
+ *   once.
  *
- *   `waiter` may be stale, since the thread does not clear it when it is signalled. So it is only
- *   compared with the waiters in the queue, and not read unless it is one of them.
+ *   The thread clears `waiter` under `lock` before it reuses that memory, so pthread_cancel() may
+ *   read what it finds there.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -21,62 +24,95 @@
 #include "run.h"
 
 struct record {
-	struct record *next; /* in a list that only grows */
+	struct record *next_made; /* in a list that only grows */
+	struct record *next;      /* in the table, or of the free ones; guarded by records_lock */
 	pthread_t thread;
-	bool is_free; /* its thread has ended; guarded by records_lock */
 	hf_mutex_t lock;
 	hf_atomic32_t *cond;
-	const struct hf_detail_waiter *waiter;
+	struct hf_detail_waiter *waiter; /* NULL = none */
 	hf_atomic32_t is_cancelled;
 	bool was_taken_out; /* of a queue, by pthread_cancel(): it was not signalled */
 };
 
+enum { ROWS = 1024, AT_ONCE = 64 };
+
 static hf_mutex_t records_lock;
-static struct record *records;
+static struct record *made, *unused, *rows[ROWS];
 static pthread_key_t at_end;
 static bool has_at_end;
 static HF_RUN_THREAD struct record *mine;
 static HF_RUN_THREAD hf_atomic32_t *waits_at;
 
+/* The pointer to the thread's record, in the table, or the NULL at the end of its row. */
+static struct record **find(pthread_t thread)
+{
+	struct record **at = &rows[(uint32_t)(thread >> 12) * 0x9e3779b1u >> 22];
+
+	while (*at && !pthread_equal((*at)->thread, thread))
+		at = &(*at)->next;
+	return at;
+}
+
+static void make_unused(struct record *record)
+{
+	record->next = unused;
+	unused = record;
+}
+
 static void end_of_thread(void *record)
 {
+	struct record **at;
+
 	hf_mutex_lock(&records_lock);
-	((struct record *)record)->is_free = true;
+	at = find(((struct record *)record)->thread);
+	*at = (*at)->next;
+	make_unused(record);
 	hf_mutex_unlock(&records_lock);
 	mine = NULL;
 }
 
-/* Not from malloc(): its locks may be the ones that this thread waits with. Returns NULL = no memory. */
-static struct record *allocate(void)
+/* Not from malloc(): its locks may be the ones that this thread waits with. */
+static void make_more(void)
 {
-	enum { AT_ONCE = 64 };
 	struct record *more = mmap(NULL, AT_ONCE * sizeof(*more), PROT_READ | PROT_WRITE,
 				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (more == MAP_FAILED)
-		return NULL;
-	for (int i = 0; i < AT_ONCE; i++) {
-		more[i].is_free = true;
-		more[i].next = i ? &more[i - 1] : records;
+	for (int i = 0; i < AT_ONCE && more != MAP_FAILED; i++) {
+		more[i].next_made = made;
+		made = &more[i];
+		make_unused(made);
 	}
-	return records = &more[AT_ONCE - 1];
+}
+
+/* Puts a record for this thread at the end of its row. Returns NULL = no memory. */
+static struct record *add_mine(struct record **at)
+{
+	struct record *record;
+
+	if (!unused)
+		make_more();
+	record = unused;
+	if (record) {
+		unused = record->next;
+		record->next = NULL;
+		record->thread = pthread_self();
+		*at = record;
+	}
+	return record;
 }
 
 static HF_RUN_COLD struct record *find_mine(void)
 {
-	struct record *record;
+	struct record *record, **at;
 
 	hf_mutex_lock(&records_lock);
-	for (record = records; record && !record->is_free; record = record->next)
-		;
-	if (!record)
-		record = allocate();
+	at = find(pthread_self());
+	record = *at ? *at : add_mine(at); /* *at: of a thread that has ended */
 	if (record) {
-		record->is_free = false;
-		record->thread = pthread_self();
+		hf_mutex_lock(&record->lock);
 		record->waiter = NULL;
-		hf_mutex_init(&record->lock);
 		hf_atomic32_store_relaxed(&record->is_cancelled, 0);
+		hf_mutex_unlock(&record->lock);
 	}
 	hf_mutex_unlock(&records_lock);
 	if (record && has_at_end)
@@ -101,7 +137,7 @@ void hf_run_wait_begins(hf_atomic32_t *cond)
 	waits_at = cond;
 }
 
-uint64_t hf_run_queued(const void *waiter, uint64_t deadline)
+uint64_t hf_run_queued(struct hf_detail_waiter *waiter, uint64_t deadline)
 {
 	struct record *record = mine;
 
@@ -113,6 +149,17 @@ uint64_t hf_run_queued(const void *waiter, uint64_t deadline)
 	record->cond = waits_at;
 	hf_mutex_unlock(&record->lock);
 	return hf_atomic32_load_relaxed(&record->is_cancelled) && may_be_cancelled() ? 0 : deadline;
+}
+
+void hf_run_left(void)
+{
+	struct record *record = mine;
+
+	if (!record)
+		return;
+	hf_mutex_lock(&record->lock);
+	record->waiter = NULL;
+	hf_mutex_unlock(&record->lock);
 }
 
 /* Has pthread_cancel() ended this thread's wait? */
@@ -150,18 +197,16 @@ HF_RUN_EXPORT int pthread_cancel(pthread_t thread)
 	if (error)
 		return error;
 	hf_mutex_lock(&records_lock);
-	for (record = records; record; record = record->next) {
-		if (!record->is_free && pthread_equal(record->thread, thread))
-			break;
-	}
+	record = *find(thread);
+	if (record)
+		hf_mutex_lock(&record->lock); /* from here on no other thread takes the record */
+	hf_mutex_unlock(&records_lock);
 	if (record) {
 		hf_atomic32_store_relaxed(&record->is_cancelled, 1);
-		hf_mutex_lock(&record->lock);
 		record->was_taken_out = record->waiter &&
 					hf_detail_unpark_this(record->cond, record->waiter);
 		hf_mutex_unlock(&record->lock);
 	}
-	hf_mutex_unlock(&records_lock);
 	return 0;
 }
 
@@ -169,10 +214,19 @@ HF_RUN_EXPORT int pthread_cancel(pthread_t thread)
 void hf_run_cancel_forked(void)
 {
 	hf_mutex_init(&records_lock);
-	for (struct record *record = records; record; record = record->next) {
+	if (!made)
+		return;
+	memset(rows, 0, sizeof(rows));
+	unused = NULL;
+	for (struct record *record = made; record; record = record->next_made) {
 		hf_mutex_init(&record->lock);
 		record->waiter = NULL;
-		record->is_free = record != mine;
+		if (record != mine)
+			make_unused(record);
+	}
+	if (mine) {
+		mine->next = NULL;
+		*find(mine->thread) = mine;
 	}
 }
 

@@ -4,11 +4,11 @@
  *
  * One of ours and one of glibc's
  *   C1  A wait at a condition variable of ours with a foreign mutex locks `between`, a mutex of
- *       ours; releases the foreign one; and waits with `between`. `foreign` was set under `between`,
- *       so a thread that changes the condition under the foreign mutex afterwards finds it set, and
- *       signals with `between` locked: it comes either before the mutex was released, or after the
- *       waiter was queued. `between` is in a table here, because a woken thread must not touch the
- *       condition variable.
+ *       ours; releases the foreign one; and waits with `between`. `foreign` was set under
+ *       `between`, so a thread that changes the condition under the foreign mutex afterwards finds
+ *       it set, and signals with `between` locked: it comes either before the mutex was released,
+ *       or after the waiter was queued. `between` is in a table here, because a woken thread must
+ *       not touch the condition variable.
  *   C2  The reverse, a process-shared condition variable with a mutex of ours, uses a table of
  *       glibc's mutexes. Only a signal of this process can be meant for such a waiter. That wait is
  *       not a cancellation point.
@@ -55,7 +55,7 @@ static uint32_t place_of(struct hf_run_cond *c, const void *caller)
 	return place;
 }
 
-/* ---- wait --------------------------------------------------------------------------------------- */
+/* ---- wait ------------------------------------------------------------------------------- */
 
 /* C1. Sets *@error if the mutex could not be released or locked again. */
 static HF_RUN_COLD bool wait_foreign(struct hf_run_cond *c, pthread_mutex_t *mutex,
@@ -119,8 +119,8 @@ static bool wait_own(struct hf_run_cond *c, struct hf_run_mutex *m, uint64_t dea
 	return signalled;
 }
 
-static int wait_at(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
-		   const struct timespec *end, const void *caller)
+int hf_run_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
+		     const struct timespec *end, const void *caller)
 {
 	struct hf_run_cond *c = own(cond);
 	struct hf_run_mutex *m = (struct hf_run_mutex *)mutex;
@@ -161,7 +161,7 @@ static int wait_at(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock
 
 HF_RUN_EXPORT int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 {
-	return wait_at(cond, mutex, 0, NULL, HF_RUN_CALLER);
+	return hf_run_cond_wait(cond, mutex, 0, NULL, HF_RUN_CALLER);
 }
 
 HF_RUN_EXPORT int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
@@ -169,8 +169,8 @@ HF_RUN_EXPORT int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *
 {
 	bool is_monotonic = *hf_run_cond_flags(cond) & HF_RUN_COND_IS_MONOTONIC;
 
-	return wait_at(cond, mutex, is_monotonic ? CLOCK_MONOTONIC : CLOCK_REALTIME, end,
-		       HF_RUN_CALLER);
+	return hf_run_cond_wait(cond, mutex, is_monotonic ? CLOCK_MONOTONIC : CLOCK_REALTIME, end,
+				HF_RUN_CALLER);
 }
 
 HF_RUN_EXPORT int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
@@ -178,10 +178,10 @@ HF_RUN_EXPORT int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *
 {
 	if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC)
 		return EINVAL;
-	return wait_at(cond, mutex, clock, end, HF_RUN_CALLER);
+	return hf_run_cond_wait(cond, mutex, clock, end, HF_RUN_CALLER);
 }
 
-/* ---- signal, broadcast -------------------------------------------------------------------------- */
+/* ---- signal, broadcast ------------------------------------------------------------------ */
 
 static void wake(struct hf_run_cond *c, bool all, const void *caller)
 {
@@ -213,23 +213,34 @@ static HF_RUN_COLD int wake_shared(pthread_cond_t *cond, int (*wake_real)(pthrea
 	return error;
 }
 
-HF_RUN_EXPORT int pthread_cond_signal(pthread_cond_t *cond)
+int hf_run_cond_wake(pthread_cond_t *cond, bool all, const void *caller)
 {
 	if (HF_UNLIKELY(is_shared(cond)))
-		return wake_shared(cond, hf_run_real()->cond_signal);
-	wake(own(cond), false, HF_RUN_CALLER);
+		return wake_shared(cond, all ? hf_run_real()->cond_broadcast
+					     : hf_run_real()->cond_signal);
+	wake(own(cond), all, caller);
 	return 0;
+}
+
+HF_RUN_EXPORT int pthread_cond_signal(pthread_cond_t *cond)
+{
+	return hf_run_cond_wake(cond, false, HF_RUN_CALLER);
 }
 
 HF_RUN_EXPORT int pthread_cond_broadcast(pthread_cond_t *cond)
 {
-	if (HF_UNLIKELY(is_shared(cond)))
-		return wake_shared(cond, hf_run_real()->cond_broadcast);
-	wake(own(cond), true, HF_RUN_CALLER);
-	return 0;
+	return hf_run_cond_wake(cond, true, HF_RUN_CALLER);
 }
 
-/* ---- init, destroy ---------------------------------------------------------------------------- */
+/* ---- init, destroy ---------------------------------------------------------------------- */
+
+void hf_run_cond_init(pthread_cond_t *cond, clockid_t clock, const void *caller)
+{
+	memset(cond, 0, sizeof(*cond));
+	*hf_run_cond_flags(cond) = clock == CLOCK_MONOTONIC ? HF_RUN_COND_IS_MONOTONIC : 0;
+	if (is_profiled())
+		own(cond)->place = hf_run_place_of_init(cond, true, caller);
+}
 
 HF_RUN_EXPORT int pthread_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attr)
 {
@@ -242,10 +253,7 @@ HF_RUN_EXPORT int pthread_cond_init(pthread_cond_t *cond, const pthread_condattr
 	}
 	if (shared != PTHREAD_PROCESS_PRIVATE)
 		return hf_run_real()->cond_init(cond, attr);
-	memset(cond, 0, sizeof(*cond));
-	*hf_run_cond_flags(cond) = clock == CLOCK_MONOTONIC ? HF_RUN_COND_IS_MONOTONIC : 0;
-	if (is_profiled())
-		own(cond)->place = hf_run_place_of_init(cond, true, HF_RUN_CALLER);
+	hf_run_cond_init(cond, clock, HF_RUN_CALLER);
 	return 0;
 }
 
@@ -258,7 +266,7 @@ HF_RUN_EXPORT int pthread_cond_destroy(pthread_cond_t *cond)
 	return 0;
 }
 
-/* In the child no other thread is between its locks. The records of cancellation are made anew, too. */
+/* In the child there is no other thread, so none is between its locks, or waits. */
 static void forked(void)
 {
 	memset(between, 0, sizeof(between));

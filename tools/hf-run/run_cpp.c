@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run_cpp - the qualified name in a mangled name of C++, or of Rust's older form: a stack of mangled names
- * does not fit on a screen. "_ZN4node6Worker3RunEv" is node::Worker::Run; arguments and those of
- * templates are left out. What it does not understand stays as it is.
+ * run_cpp - the qualified name in a mangled name of C++, or of Rust's older form: a stack of
+ * mangled names does not fit on a screen. "_ZN4node6Worker3RunEv" is node::Worker::Run; arguments
+ * and those of templates are left out. What it does not understand stays as it is.
  *
- * Like run_symbol.c, it allocates nothing and takes no lock. The name comes from a file, so it may be
- * anything that ends with a zero.
+ * Like run_symbol.c, it allocates nothing and takes no lock. The name comes from a file, so it may
+ * be anything that ends with a zero.
  */
 #include <string.h>
 
@@ -170,20 +170,20 @@ static const char *source_name(struct text *text, const char *at)
 
 static const char *operator_name(struct text *text, const char *at)
 {
-	static const char *const names[] = { "cl()", "ix[]", "aS=",  "eq==", "ne!=",   "lt<",
-					     "ls<<", "rs>>", "pt->", "de*",  "nw new", "dl delete" };
+	static const char *const all[] = { "cl()", "ix[]", "aS=",  "eq==", "ne!=",   "lt<",
+					   "ls<<", "rs>>", "pt->", "de*",  "nw new", "dl delete" };
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (at[0] == names[i][0] && at[1] == names[i][1]) {
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		if (at[0] == all[i][0] && at[1] == all[i][1]) {
 			put_part(text, "operator", 8);
-			put(text, names[i] + 2, strlen(names[i] + 2));
+			put(text, all[i] + 2, strlen(all[i] + 2));
 			return at + 2;
 		}
 	}
 	return NULL;
 }
 
-/* The namespace std and some of its types are one letter after the S. Others refer to what was before. */
+/* The namespace std, or one of its types, by one letter. (Others refer to what came before.) */
 static const char *standard_name(struct text *text, const char *at)
 {
 	static const char *const names[] = { "t",        "aallocator", "sstring",  "bbasic_string",

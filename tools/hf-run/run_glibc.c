@@ -17,9 +17,9 @@ HF_STATIC_ASSERT(sizeof(struct hf_run_cond) <= offsetof(pthread_cond_t, __data._
 /* ---- functions ------------------------------------------------------------------------------ */
 
 /*
- * Of the functions of condition variables there are two versions on x86-64: those of 2002 have pointers
- * in place of condition variables, and dlsym() may find them. All versions of the others are the same,
- * and asking for one that is not there is slow: the loader composes a message.
+ * Of the functions of condition variables there are two versions on x86-64: those of 2002 have
+ * pointers in place of condition variables, and dlsym() may find them. All versions of the others
+ * are the same, and asking for one that is not there is slow: the loader composes a message.
  */
 #if defined(__x86_64__)
 #define VERSION_OF_COND "GLIBC_2.3.2"
@@ -59,6 +59,7 @@ static HF_RUN_COLD void find_all(void)
 	find(&real.cond_signal, "pthread_cond_signal", VERSION_OF_COND);
 	find(&real.cond_broadcast, "pthread_cond_broadcast", VERSION_OF_COND);
 	find(&real.cancel, "pthread_cancel", NULL);
+	find(&real.open, "dlopen", NULL);
 	find(&real.sigaction, "sigaction", NULL);
 	find(&real.signal, "signal", NULL);
 	find(&real.exit, "_exit", NULL); /* the last one: see hf_run_real() */
@@ -71,7 +72,7 @@ const struct hf_run_real *hf_run_real(void)
 	return &real;
 }
 
-/* ---- layout ----------------------------------------------------------------------------------- */
+/* ---- layout ----------------------------------------------------------------------------- */
 
 /* Where the flags are: glibc 2.41 moved them. This is the place that the headers have. */
 static uint32_t flags_at = offsetof(pthread_cond_t, __data.__wrefs);
@@ -134,7 +135,7 @@ void hf_run_check_layout(void)
 	find_flags();
 }
 
-/* ---- time ------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------- */
 
 bool hf_run_is_time(const struct timespec *end)
 {

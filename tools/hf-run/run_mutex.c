@@ -2,6 +2,7 @@
 /* run_mutex - pthread_mutex_*(). R1 to R4 are defined in run.h. */
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "holdfast/validate.h"
 
@@ -39,16 +40,8 @@ bool hf_run_is_mine(const struct hf_run_mutex *m)
 	return __atomic_load_n(&m->owner, __ATOMIC_RELAXED) == &hf_run_me;
 }
 
-uint32_t hf_detail_parking_mark(void); /* src/parking/parking.c */
-
-/*
- * As hf_mutex_trylock(), with this thread's mark in the word: a signal with the mutex held then knows
- * that it is (W6 in src/parking/parking.c).
- */
-static inline bool trylock_marked(struct hf_run_mutex *m)
+static inline bool try_lock(struct hf_run_mutex *m)
 {
-	if (HF_UNLIKELY(HF_DETAIL_PARKING_MARK == 1))
-		(void)hf_detail_parking_mark();
 	return HF_LIKELY(hf_detail_mutex_try_lock(&m->lock.word));
 }
 
@@ -66,16 +59,32 @@ static int nest(struct hf_run_mutex *m)
 	return 0;
 }
 
-/* ---- watching ---------------------------------------------------------------------------------- */
+/* ---- watching --------------------------------------------------------------------------- */
 
 static bool is_watched(uint32_t what)
 {
 	return (hf_run_watch & what) && !hf_run_is_busy;
 }
 
+bool hf_run_was_taken_by_another(const void *lock)
+{
+	const struct hf_run_mutex *m = lock;
+	const void *owner = __atomic_load_n(&m->owner, __ATOMIC_RELAXED);
+
+	return owner && owner != &hf_run_me;
+}
+
+/* Was it locked before main(), as by a constructor, when nothing was watched? */
+static bool was_taken_unwatched(const struct hf_run_mutex *m)
+{
+	const void *owner = __atomic_load_n(&m->owner, __ATOMIC_RELAXED);
+
+	return hf_mutex_is_locked(&m->lock) && (!owner || (owner == &hf_run_me && !m->place));
+}
+
 void hf_run_taken(struct hf_run_mutex *m, uint64_t start, const void *caller)
 {
-	if (hf_run_has_owner(m))
+	if (hf_run_has_owner(m) || is_watched(HF_RUN_VALIDATE))
 		set_owner(m, &hf_run_me);
 	m->depth = 1;
 	if (is_watched(HF_RUN_VALIDATE | HF_RUN_PROFILE) && !m->place)
@@ -92,29 +101,51 @@ uint64_t hf_run_releasing(struct hf_run_mutex *m, const void *caller)
 {
 	uint64_t since = m->since;
 
-	if (hf_run_has_owner(m))
-		set_owner(m, NULL);
 	m->since = 0;
-	if (is_watched(HF_RUN_VALIDATE)) {
+	if (is_watched(HF_RUN_VALIDATE) && !was_taken_unwatched(m)) {
 		hf_run_call_site = caller;
 		(void)hf_detail_validate_unlock(&m->lock.word, hf_mutex_is_locked(&m->lock));
 	}
+	set_owner(m, NULL);
 	return is_watched(HF_RUN_PROFILE) ? since : 0;
 }
 
-/* Before a lock that waits. Returns false if this thread has the mutex: the recursion was granted. */
-static bool may_wait(struct hf_run_mutex *m, const void *caller)
+/* Each thread has a folder there, and "." and ".." are two more links. */
+static bool is_only_thread(void)
+{
+	struct stat status;
+	int kept = errno;
+	bool is_only = stat("/proc/self/task", &status) == 0 && status.st_nlink == 3;
+
+	errno = kept;
+	return is_only;
+}
+
+static HF_RUN_THREAD bool has_limit; /* of the lock that this thread is about to wait for */
+
+/*
+ * R3. A thread that locks its own mutex may mean it: the wait may have a limit, or end when another
+ * thread unlocks the mutex, which is then a gate. Without both it is a deadlock for certain.
+ */
+bool hf_run_grants(void)
+{
+	return !has_limit && is_only_thread();
+}
+
+/* Before a lock that waits. Returns false if this thread has the mutex, and that was granted. */
+static bool may_wait(struct hf_run_mutex *m, const struct timespec *end, const void *caller)
 {
 	if (!is_watched(HF_RUN_VALIDATE))
 		return true;
 	hf_run_call_site = caller;
+	has_limit = end != NULL;
 	if (hf_detail_validate_lock(&m->lock.word, hf_mutex_is_locked(&m->lock)))
 		return true;
 	m->depth++;
 	return false;
 }
 
-/* ---- lock --------------------------------------------------------------------------------------- */
+/* ---- lock ------------------------------------------------------------------------------- */
 
 /* Waits; @end NULL = without a limit. */
 static HF_RUN_COLD int wait_for(struct hf_run_mutex *m, clockid_t clock, const struct timespec *end,
@@ -151,9 +182,9 @@ static __attribute__((noinline)) int lock_any(struct hf_run_mutex *m, clockid_t 
 		return lock_foreign((pthread_mutex_t *)m, clock, end);
 	if (hf_run_has_owner(m) && hf_run_is_mine(m))
 		return (m->kind & TYPE) == PTHREAD_MUTEX_ERRORCHECK ? EDEADLK : nest(m);
-	if (!may_wait(m, caller))
+	if (!may_wait(m, end, caller))
 		return 0;
-	if (HF_UNLIKELY(!trylock_marked(m))) {
+	if (HF_UNLIKELY(!try_lock(m))) {
 		if (is_watched(HF_RUN_PROFILE)) {
 			hf_run_profile_waits(m->place, caller);
 			start = hf_run_ticks();
@@ -178,29 +209,40 @@ static int lock_recursive(struct hf_run_mutex *m, const void *caller)
 {
 	if (hf_run_is_mine(m))
 		return nest(m);
-	if (HF_UNLIKELY(!trylock_marked(m)))
+	if (HF_UNLIKELY(!try_lock(m)))
 		(void)wait_for(m, 0, NULL, caller);
 	set_owner(m, &hf_run_me);
 	m->depth = 1;
 	return 0;
 }
 
-HF_RUN_EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
+int hf_run_lock(pthread_mutex_t *mutex, const void *caller)
 {
 	struct hf_run_mutex *m = own(mutex);
 
 	if (is_plain_recursive(m))
-		return lock_recursive(m, HF_RUN_CALLER);
+		return lock_recursive(m, caller);
 	if (HF_UNLIKELY(!hf_run_is_plain(m)))
-		return lock_any(m, 0, NULL, HF_RUN_CALLER);
-	if (HF_UNLIKELY(!trylock_marked(m)))
-		return wait_for(m, 0, NULL, HF_RUN_CALLER);
+		return lock_any(m, 0, NULL, caller);
+	if (HF_UNLIKELY(!try_lock(m)))
+		return wait_for(m, 0, NULL, caller);
 	return 0;
+}
+
+int hf_run_lock_until(pthread_mutex_t *mutex, clockid_t clock, const struct timespec *end,
+		      const void *caller)
+{
+	return lock_any(own(mutex), clock, end, caller);
+}
+
+HF_RUN_EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
+{
+	return hf_run_lock(mutex, HF_RUN_CALLER);
 }
 
 HF_RUN_EXPORT int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *end)
 {
-	return lock_any(own(mutex), CLOCK_REALTIME, end, HF_RUN_CALLER);
+	return hf_run_lock_until(mutex, CLOCK_REALTIME, end, HF_RUN_CALLER);
 }
 
 HF_RUN_EXPORT int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
@@ -208,7 +250,7 @@ HF_RUN_EXPORT int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t cloc
 {
 	if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC)
 		return EINVAL;
-	return lock_any(own(mutex), clock, end, HF_RUN_CALLER);
+	return hf_run_lock_until(mutex, clock, end, HF_RUN_CALLER);
 }
 
 static __attribute__((noinline)) int trylock_any(struct hf_run_mutex *m, const void *caller)
@@ -217,22 +259,27 @@ static __attribute__((noinline)) int trylock_any(struct hf_run_mutex *m, const v
 		return hf_run_real()->mutex_trylock((pthread_mutex_t *)m);
 	if ((m->kind & TYPE) == PTHREAD_MUTEX_RECURSIVE && hf_run_is_mine(m))
 		return nest(m);
-	if (!trylock_marked(m))
+	if (!try_lock(m))
 		return EBUSY;
 	hf_run_taken(m, 0, caller);
 	return 0;
 }
 
-HF_RUN_EXPORT int pthread_mutex_trylock(pthread_mutex_t *mutex)
+int hf_run_trylock(pthread_mutex_t *mutex, const void *caller)
 {
 	struct hf_run_mutex *m = own(mutex);
 
 	if (HF_UNLIKELY(!hf_run_is_plain(m)))
-		return trylock_any(m, HF_RUN_CALLER);
-	return trylock_marked(m) ? 0 : EBUSY;
+		return trylock_any(m, caller);
+	return try_lock(m) ? 0 : EBUSY;
 }
 
-/* ---- unlock ------------------------------------------------------------------------------------- */
+HF_RUN_EXPORT int pthread_mutex_trylock(pthread_mutex_t *mutex)
+{
+	return hf_run_trylock(mutex, HF_RUN_CALLER);
+}
+
+/* ---- unlock ----------------------------------------------------------------------------- */
 
 static __attribute__((noinline)) int unlock_any(struct hf_run_mutex *m, const void *caller)
 {
@@ -272,23 +319,37 @@ static int unlock_recursive(struct hf_run_mutex *m)
 	return 0;
 }
 
-HF_RUN_EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex)
+int hf_run_unlock(pthread_mutex_t *mutex, const void *caller)
 {
 	struct hf_run_mutex *m = own(mutex);
 
 	if (is_plain_recursive(m))
 		return unlock_recursive(m);
 	if (HF_UNLIKELY(!hf_run_is_plain(m)))
-		return unlock_any(m, HF_RUN_CALLER);
+		return unlock_any(m, caller);
 	hf_mutex_unlock(&m->lock);
 	return 0;
 }
 
-/* ---- init, destroy ---------------------------------------------------------------------------- */
+HF_RUN_EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex)
+{
+	return hf_run_unlock(mutex, HF_RUN_CALLER);
+}
+
+/* ---- init, destroy ---------------------------------------------------------------------- */
+
+void hf_run_init(pthread_mutex_t *mutex, int kind, const void *caller)
+{
+	struct hf_run_mutex *m = own(mutex);
+
+	memset(mutex, 0, sizeof(*mutex));
+	m->kind = kind;
+	if (is_watched(HF_RUN_VALIDATE | HF_RUN_PROFILE))
+		m->place = hf_run_place_of_init(m, false, caller);
+}
 
 HF_RUN_EXPORT int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attr)
 {
-	struct hf_run_mutex *m = own(mutex);
 	int type = PTHREAD_MUTEX_DEFAULT, shared = PTHREAD_PROCESS_PRIVATE;
 	int robust = PTHREAD_MUTEX_STALLED, protocol = PTHREAD_PRIO_NONE;
 
@@ -301,10 +362,8 @@ HF_RUN_EXPORT int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutex
 	if (shared != PTHREAD_PROCESS_PRIVATE || robust != PTHREAD_MUTEX_STALLED ||
 	    protocol != PTHREAD_PRIO_NONE)
 		return hf_run_real()->mutex_init(mutex, attr);
-	memset(mutex, 0, sizeof(*mutex));
-	m->kind = type == PTHREAD_MUTEX_ADAPTIVE_NP ? PTHREAD_MUTEX_NORMAL : type;
-	if (is_watched(HF_RUN_VALIDATE | HF_RUN_PROFILE))
-		m->place = hf_run_place_of_init(m, false, HF_RUN_CALLER);
+	hf_run_init(mutex, type == PTHREAD_MUTEX_ADAPTIVE_NP ? PTHREAD_MUTEX_NORMAL : type,
+		    HF_RUN_CALLER);
 	return 0;
 }
 

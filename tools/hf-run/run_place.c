@@ -22,6 +22,7 @@ struct hf_run_place hf_run_places[HF_RUN_PLACES];
  */
 static __typeof__(_Unwind_Backtrace) *unwind;
 static __typeof__(_Unwind_GetIPInfo) *get_ip;
+static __typeof__(_Unwind_GetCFA) *get_end;
 
 static void find(void *library, const char *name, void *to)
 {
@@ -38,7 +39,8 @@ void hf_run_stacks_start(void)
 	if (!library)
 		return; /* stacks are of one frame, the caller */
 	find(library, "_Unwind_GetIPInfo", &get_ip);
-	if (get_ip)
+	find(library, "_Unwind_GetCFA", &get_end);
+	if (get_ip && get_end)
 		find(library, "_Unwind_Backtrace", &unwind);
 	hf_run_stack(&stack, NULL); /* it initialises itself now, not in a lock */
 }
@@ -46,9 +48,15 @@ void hf_run_stacks_start(void)
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char etext[] __attribute__((visibility("hidden")));
 
+struct walk {
+	struct hf_run_stack *stack;
+	uintptr_t ends[HF_RUN_FRAMES]; /* of the frames that the addresses return from */
+};
+
 static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *data)
 {
-	struct hf_run_stack *stack = data;
+	struct walk *walk = data;
+	struct hf_run_stack *stack = walk->stack;
 	int is_exact = 0;
 	uintptr_t address = get_ip(context, &is_exact);
 
@@ -57,17 +65,22 @@ static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *data
 	address -= !is_exact;
 	if (address >= (uintptr_t)__ehdr_start && address < (uintptr_t)etext)
 		return _URC_NO_REASON;
+	walk->ends[stack->count] = get_end(context);
 	stack->frame[stack->count++] = (const void *)address;
 	return stack->count < HF_RUN_FRAMES ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
 void hf_run_stack(struct hf_run_stack *stack, const void *caller)
 {
+	const void *frame = __builtin_frame_address(0);
+	struct walk walk = { .stack = stack };
+
 	stack->count = 0;
-	if (unwind && !hf_run_is_busy) {
+	if (unwind && !hf_run_is_busy && !hf_run_recall(stack, caller, frame)) {
 		hf_run_is_busy = true;
-		(void)unwind(add_frame, stack);
+		(void)unwind(add_frame, &walk);
 		hf_run_is_busy = false;
+		hf_run_remember(stack, walk.ends, caller, frame);
 	}
 	if (!stack->count) /* code without unwind information */
 		stack->frame[stack->count++] = caller;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run_signal - with a profile, signals that would end the process have a handler, which writes the profile first;
- * the program sees, and sets, the default in its place.
+ * run_signal - with a profile, signals that would end the process have a handler, which writes the
+ * profile first; the program sees, and sets, the default in its place.
  *
  *   INT, TERM, HUP   on_terminate(), in place of the default
  *   HF_RUN_SIGNAL    on_request(), in place of the default: writes the profile, and goes on
  *
- * A program that asks what the handler is must not find ours: CPython, for example, has a handler of its own for SIGINT
- * only where it finds the default. sigset() and System V's signal() are left out.
+ * A program that asks what the handler is must not find ours: CPython, for example, installs its
+ * own for SIGINT only where it finds the default. sigset() and System V's signal() are left out.
  */
 #include <errno.h>
 #include <signal.h>

@@ -2,13 +2,16 @@
 /*
  * run_validate - the library's validation, chosen at run time.
  *
- * The class of a mutex is the place that made it (run_place.c), as a stack: all mutexes of a program may
- * be made in one wrapper. A mutex without init is a class of its own. Class and identity are kept in
- * the mutex, so they are exact, and memory that becomes another mutex inherits nothing.
+ * The class of a mutex is the place that made it (run_place.c), as a stack: all mutexes of a
+ * program may be made in one wrapper. A mutex without init is a class of its own. Class and
+ * identity are in the mutex: they are exact, and memory that becomes another one inherits nothing.
+ *
+ * A program may free a mutex that it holds, as an object that is torn down under its own lock does.
+ * So only the mutex that a call is about is read here, not those that the thread holds meanwhile.
  */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "holdfast/report.h"
@@ -18,10 +21,13 @@
 
 static hf_atomic32_t identities, reports;
 
-uint32_t hf_run_class(const void *lock)
+uint32_t hf_run_label(const void *lock)
 {
-	uint32_t place = ((const struct hf_run_mutex *)lock)->place;
+	return ((const struct hf_run_mutex *)lock)->place;
+}
 
+uint32_t hf_run_class(uint32_t place)
+{
 	return place && hf_run_places[place].kind == HF_RUN_MADE_BY_INIT ? place : 0;
 }
 
@@ -40,7 +46,7 @@ uint64_t hf_run_identity(const void *lock)
 	return found; /* above all classes */
 }
 
-/* ---- where pairs were taken --------------------------------------------------------------------- */
+/* ---- where pairs were taken ------------------------------------------------------------- */
 
 enum { STACKS = 8192 };
 
@@ -58,7 +64,7 @@ const void *hf_run_keep_stack(const void *site)
 	return &stacks[at];
 }
 
-/* ---- reports --------------------------------------------------------------------------------------- */
+/* ---- reports ---------------------------------------------------------------------------- */
 
 /* One report of each kind and place is enough. */
 enum { SEEN = 256 };
@@ -114,9 +120,9 @@ static void describe_stack(const struct hf_run_stack *stack, uint32_t from)
 		line("    %s %s", i ? "by" : "at", name_of(name, sizeof(name), stack->frame[i]));
 }
 
-static void describe(const char *what, const void *lock)
+/* @number: of its place. The mutex may be gone. */
+static void describe(const char *what, const void *lock, uint32_t number)
 {
-	uint32_t number = ((const struct hf_run_mutex *)lock)->place;
 	const struct hf_run_place *place = &hf_run_places[number];
 	char name[384];
 
@@ -130,21 +136,38 @@ static void describe(const char *what, const void *lock)
 		describe_stack(&place->stack, 1);
 }
 
+/* As the library's, but for those that say what it does: here the call has its effect (R3). */
+static const char *text_of(enum hf_report_kind kind)
+{
+	switch (kind) {
+	case HF_REPORT_LOCK_RECURSION:
+		return "lock: recursion, a deadlock unless another thread unlocks it";
+	case HF_REPORT_LOCK_WRONG_OWNER:
+		return "lock: unlock by a thread that does not hold it; it is unlocked";
+	case HF_REPORT_LOCK_UNLOCKED:
+		return "lock: unlock of a lock that nobody holds";
+	default:
+		return hf_report_text(kind);
+	}
+}
+
 static void print(const struct hf_report_details *details)
 {
 	struct hf_run_stack stack;
 	char name[384];
 
-	hf_run_stack(&stack, details->site);
-	line("%s", hf_report_text(details->kind));
-	describe(details->other ? "locking" : "mutex", details->object);
+	line("%s", text_of(details->kind));
 	if (details->kind == HF_REPORT_LOCK_HELD_AT_EXIT) {
+		describe("mutex", details->object, hf_detail_validate_label(details->object));
 		line("    taken at %s", name_of(name, sizeof(name), details->site));
 		return;
 	}
+	hf_run_stack(&stack, details->site);
+	describe(details->other ? "locking" : "mutex", details->object,
+		 hf_run_label(details->object));
 	describe_stack(&stack, 0);
 	if (details->other) {
-		describe("while holding", details->other);
+		describe("while holding", details->other, hf_detail_validate_label(details->other));
 		line("  the other order was taken");
 		describe_stack(details->other_site, 0);
 	}
@@ -153,6 +176,7 @@ static void print(const struct hf_report_details *details)
 static void handle(const struct hf_report_details *details, void *data)
 {
 	bool was_busy = hf_run_is_busy;
+	int kept = errno;
 
 	(void)data;
 	hf_report_reset(); /* the next one of this kind is a report, too */
@@ -164,6 +188,7 @@ static void handle(const struct hf_report_details *details, void *data)
 	print(details);
 	hf_run_symbols_unload();
 	hf_run_is_busy = was_busy;
+	errno = kept;
 }
 
 uint32_t hf_run_validate_reports(void)

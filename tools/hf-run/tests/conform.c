@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * conform - what programs expect of pthread mutexes and condition variables, whoever implements them.
+ * conform - what programs expect of pthread's mutexes and condition variables, whoever makes them.
  *
  * Each kind of mutex with each kind of condition variable; errors, clocks, cancellation, fork,
- * processes, freeing after the last wake-up; and what glibc itself locks, used at the same time. It is
- * run with glibc's and with Holdfast's (run.py). Prints failures, and their number.
+ * processes, freeing after the last wake-up; and what glibc itself locks, used at the same time. It
+ * is run with glibc's and with Holdfast's (run.py). Prints failures, and their number.
  */
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -101,7 +103,7 @@ static void mutexes(enum kind kind)
 
 	make(&m, kind);
 	CHECK(pthread_mutex_lock(&m) == 0);
-	/* Other processes, and the kernel, may look at these: glibc's functions must have locked them. */
+	/* Other processes and the kernel may look at these: so glibc must have locked them. */
 	if (kind == ROBUST || kind == PI || kind == SHARED)
 		CHECK(m.__data.__owner == gettid());
 	run(try_it, &m, NULL);
@@ -404,7 +406,7 @@ static void freeing(enum kind kind)
 	}
 }
 
-/* ---- what a thread must not be able to do ------------------------------------------------------ */
+/* ---- what a thread must not be able to do ----------------------------------------------- */
 
 static void *signal_late(void *unused)
 {
@@ -470,7 +472,53 @@ static void self_cancellation(void)
 	CHECK(result == PTHREAD_CANCELED && cleaned == 1 && woken == 0);
 }
 
-/* ---- what glibc locks itself ------------------------------------------------------------------- */
+/*
+ * A thread that waits in the last round of its destructors leaves nothing to a later thread with
+ * the same number, which must still end when it is cancelled.
+ */
+static pthread_key_t late_key;
+
+static void wait_late(void *round)
+{
+	struct timespec end = in_ms(CLOCK_REALTIME, 1);
+
+	pthread_mutex_lock(&cm);
+	(void)pthread_cond_timedwait(&cc, &cm, &end);
+	pthread_mutex_unlock(&cm);
+	if ((long)round < PTHREAD_DESTRUCTOR_ITERATIONS)
+		pthread_setspecific(late_key, (void *)((long)round + 1));
+}
+
+static void *end_late(void *unused)
+{
+	pthread_setspecific(late_key, (void *)1);
+	return unused;
+}
+
+static void cancellation_after_late_waits(void)
+{
+	pthread_t t;
+	void *result;
+
+	make(&cm, NORMAL);
+	cc = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+	pthread_key_create(&late_key, wait_late);
+	for (int i = 0; i < 8; i++) {
+		run(end_late, NULL, NULL);
+		waiting = 0;
+		pthread_create(&t, NULL, wait_forever, NULL);
+		while (!waiting)
+			sched_yield();
+		pthread_mutex_lock(&cm); /* it waits now */
+		pthread_mutex_unlock(&cm);
+		pthread_cancel(t);
+		pthread_join(t, &result);
+		CHECK(result == PTHREAD_CANCELED);
+	}
+	pthread_key_delete(late_key);
+}
+
+/* ---- what glibc locks itself ------------------------------------------------------------ */
 
 static mtx_t mtx;
 static cnd_t cnd;
@@ -524,6 +572,175 @@ static void others(void)
 	mtx_destroy(&mtx);
 	cnd_destroy(&cnd);
 	fclose(stream);
+}
+
+/* ---- C11's interface and pthread's, which have the same objects in glibc ---------------- */
+
+static mtx_t both;
+static pthread_cond_t both_filled;
+static cnd_t both_emptied;
+static int both_n;
+
+static int produce_both(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < rounds; i++) {
+		mtx_lock(&both);
+		while (both_n == 4)
+			cnd_wait(&both_emptied, &both);
+		both_n++;
+		mtx_unlock(&both);
+		pthread_cond_signal(&both_filled);
+	}
+	return 0;
+}
+
+static int consume_both(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < rounds; i++) {
+		pthread_mutex_lock((pthread_mutex_t *)&both);
+		while (both_n == 0)
+			pthread_cond_wait(&both_filled, (pthread_mutex_t *)&both);
+		both_n--;
+		cnd_broadcast(&both_emptied);
+		pthread_mutex_unlock((pthread_mutex_t *)&both);
+	}
+	return 0;
+}
+
+static int lock_c11_of_another(void *m)
+{
+	struct timespec end = in_ms(CLOCK_REALTIME, 2);
+
+	return mtx_trylock(m) == thrd_busy && mtx_timedlock(m, &end) == thrd_timedout;
+}
+
+static void c11(int type)
+{
+	struct timespec end;
+	thrd_t t[4];
+	mtx_t m;
+	cnd_t c;
+	int result;
+
+	CHECK(mtx_init(&both, type) == thrd_success && cnd_init(&both_emptied) == thrd_success);
+	make_cond(&both_filled, CLOCK_REALTIME, PTHREAD_PROCESS_PRIVATE);
+	for (int i = 0; i < 4; i++)
+		thrd_create(&t[i], i & 1 ? produce_both : consume_both, NULL);
+	for (int i = 0; i < 4; i++)
+		thrd_join(t[i], NULL);
+	CHECK(both_n == 0);
+	mtx_destroy(&both);
+	cnd_destroy(&both_emptied);
+
+	CHECK(mtx_init(&m, type) == thrd_success && cnd_init(&c) == thrd_success);
+	CHECK(mtx_lock(&m) == thrd_success);
+	thrd_create(&t[0], lock_c11_of_another, &m);
+	thrd_join(t[0], &result);
+	CHECK(result == 1);
+	if (type & mtx_recursive)
+		CHECK(mtx_trylock(&m) == thrd_success && mtx_unlock(&m) == thrd_success);
+	end = in_ms(CLOCK_REALTIME, 2);
+	CHECK(cnd_timedwait(&c, &m, &end) == thrd_timedout);
+	CHECK(cnd_signal(&c) == thrd_success && mtx_unlock(&m) == thrd_success);
+	cnd_destroy(&c);
+}
+
+/* ---- a mutex that one thread locks, and another one unlocks ----------------------------- */
+
+/*
+ * W waits, on the first processor. A, on the same one, locks, signals W, and lets B, on another
+ * one, unlock at the same time.
+ */
+static struct {
+	pthread_mutex_t m;
+	pthread_cond_t c;
+	int is_signalled, is_waiting, rounds;
+	atomic_int pass, woken;
+} handed = { .m = PTHREAD_MUTEX_INITIALIZER, .c = PTHREAD_COND_INITIALIZER };
+
+static cpu_set_t processors;
+
+/* To the first or the second processor; returns whether there is one. */
+static bool pin(int which)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, &processors) || which--)
+			continue;
+		CPU_SET(cpu, &one);
+		return pthread_setaffinity_np(pthread_self(), sizeof(one), &one) == 0;
+	}
+	return false;
+}
+
+static void *be_woken(void *unused)
+{
+	(void)pin(0);
+	for (int i = 0; i < handed.rounds; i++) {
+		pthread_mutex_lock(&handed.m);
+		handed.is_waiting = 1;
+		while (!handed.is_signalled)
+			pthread_cond_wait(&handed.c, &handed.m);
+		handed.is_signalled = handed.is_waiting = 0;
+		pthread_mutex_unlock(&handed.m);
+		handed.woken++;
+	}
+	return unused;
+}
+
+static void *unlock_for_another(void *unused)
+{
+	bool spins = pin(1);
+
+	for (unsigned int i = 0, random = 1; i < (unsigned int)handed.rounds; i++) {
+		while (!handed.pass) {
+			if (!spins)
+				sched_yield();
+		}
+		random = random * 1103515245 + 12345;
+		for (volatile unsigned int left = random >> 25; left; left--)
+			;
+		handed.pass = 0;
+		pthread_mutex_unlock(&handed.m);
+	}
+	return unused;
+}
+
+static void *hand_over(void *unused)
+{
+	pthread_t t[2];
+
+	(void)pin(0);
+	pthread_create(&t[0], NULL, be_woken, NULL);
+	pthread_create(&t[1], NULL, unlock_for_another, NULL);
+	for (int i = 0; i < handed.rounds; i++) {
+		pthread_mutex_lock(&handed.m);
+		while (!handed.is_waiting) {
+			pthread_mutex_unlock(&handed.m);
+			sched_yield();
+			pthread_mutex_lock(&handed.m);
+		}
+		handed.is_signalled = 1;
+		handed.pass = 1;
+		pthread_cond_signal(&handed.c);
+		while (handed.woken <= i)
+			sched_yield();
+	}
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+	return unused;
+}
+
+/* In a thread of its own, which is pinned. */
+static void handoff(int count)
+{
+	sched_getaffinity(0, sizeof(processors), &processors);
+	handed.rounds = count;
+	run(hand_over, NULL, NULL);
 }
 
 /* ---- the functions' older versions ----------------------------------------------------------- */
@@ -608,19 +825,8 @@ static void name_kind(enum kind kind, int failures_before)
 		printf("... with a mutex that is %s\n", names[kind]);
 }
 
-int main(int count, char **arguments)
+static void everything(void)
 {
-	is_emulated = count > 1 && strcmp(arguments[1], "emulated") == 0;
-
-	if (count > 1 && strcmp(arguments[1], "brief") == 0)
-		rounds = 32;                    /* with wide windows each wait takes long */
-	(void)setvbuf(stdout, NULL, _IOLBF, 0); /* a failure is printed even if a hang follows */
-	alarm(300);
-	if (count > 1 && strcmp(arguments[1], "windows") == 0) {
-		windows();
-		printf("%d failures\n", failures);
-		return failures != 0;
-	}
 	for (int kind = 0; kind < KINDS; kind++) { /* first, since they are quick */
 		int before = failures;
 
@@ -647,9 +853,30 @@ int main(int count, char **arguments)
 		robust();
 	disabled_cancellation();
 	self_cancellation();
+	cancellation_after_late_waits();
 	nested_wait();
 	others();
+	c11(mtx_timed);
+	c11(mtx_timed | mtx_recursive);
 	versions();
+}
+
+int main(int count, char **arguments)
+{
+	const char *which = count > 1 ? arguments[1] : "";
+
+	CHECK(errno == 0);
+	(void)setvbuf(stdout, NULL, _IOLBF, 0); /* a failure is printed even if a hang follows */
+	alarm(300);
+	is_emulated = strcmp(which, "emulated") == 0;
+	if (strcmp(which, "brief") == 0)
+		rounds = 32; /* with wide windows each wait takes long */
+	if (strcmp(which, "windows") == 0)
+		windows();
+	else if (strcmp(which, "handoff") == 0)
+		handoff(count > 2 ? atoi(arguments[2]) : 20000);
+	else
+		everything();
 	printf("%d failures\n", failures);
 	return failures != 0;
 }

@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "parked.h"
+
 enum { THREADS = 4, EACH = 1000, MADE = 3 };
 
 static pthread_mutex_t known = PTHREAD_MUTEX_INITIALIZER, recursive, made[MADE];
@@ -31,25 +33,7 @@ static void *work(void *unused)
 	return unused;
 }
 
-/* Waits until a thread that runs has parked, however long the processor is busy with others. */
-static void await_parked(pid_t thread)
-{
-	char path[64], text[512], *state;
-
-	(void)snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)thread);
-	do {
-		FILE *file = fopen(path, "r");
-		size_t len = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
-
-		if (file)
-			fclose(file);
-		text[len] = '\0';
-		state = strrchr(text, ')');
-		usleep(1000);
-	} while (!state || state[2] != 'S');
-}
-
-/* One thread waits for another, which holds the mutex for some milliseconds: a certain contention. */
+/* One thread waits for another, which holds the mutex for some milliseconds. */
 static void *hold(void *barrier)
 {
 	pthread_mutex_lock(&known);

@@ -1,18 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* faults - misuses locks in the way that its argument says; each thread ends before the next begins. */
+/*
+ * faults - misuses locks in the way that its argument says, or does with them what is no misuse.
+ * Ends with "done", unless a call had another effect than with glibc's, or changed errno.
+ */
+#include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "parked.h"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
 static pthread_mutex_t one, two, many[10000];
+
+static void expect(int good, const char *what)
+{
+	if (good)
+		return;
+	puts(what);
+	exit(1);
+}
 
 /* All mutexes of a program made in one wrapper: its caller tells them apart. */
 static __attribute__((noinline)) void wrapped_init(pthread_mutex_t *m)
@@ -76,8 +91,88 @@ static void reuse(void)
 }
 
 /*
- * Every pair of some mutexes, each in one order, which is not that of their first use for each: pairs whose
- * identities have the same sum, or another simple one, are different pairs.
+ * Mutexes that are gone while they are held, as objects that are torn down under their own lock:
+ * nobody may look at that memory again, neither at the next lock nor at the thread's end.
+ */
+static void *unmap(void *unused)
+{
+	pthread_mutex_t *m =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	pthread_mutex_init(m, NULL);
+	pthread_mutex_lock(m);
+	munmap(m, 4096);
+	take_both(&one, &two);
+	return unused;
+}
+
+static void *reuse_held(void *byte)
+{
+	static union {
+		pthread_mutex_t m;
+		char bytes[sizeof(pthread_mutex_t)];
+	} memory;
+
+	memset(&memory, 0, sizeof(memory));
+	pthread_mutex_lock(&memory.m);
+	memset(&memory, *(const char *)byte, sizeof(memory));
+	take_both(&one, &two);
+	for (size_t i = 0; i < sizeof(memory); i++)
+		expect(memory.bytes[i] == *(const char *)byte, "the memory was written");
+	return NULL;
+}
+
+/* A thread locks a mutex twice: the second lock waits until another thread unlocks it. */
+static pid_t first_thread;
+static int is_open;
+
+static void *open_gate(void *unused)
+{
+	await_parked(first_thread);
+	is_open = 1;
+	pthread_mutex_unlock(&one);
+	return unused;
+}
+
+static void gate(void)
+{
+	pthread_t t;
+
+	first_thread = getpid();
+	pthread_mutex_lock(&one);
+	pthread_create(&t, NULL, open_gate, NULL);
+	pthread_mutex_lock(&one);
+	expect(is_open, "the gate was passed");
+	pthread_mutex_unlock(&one);
+	pthread_join(t, NULL);
+}
+
+static void lock_own_until(void)
+{
+	struct timespec end;
+
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec++;
+	pthread_mutex_lock(&one);
+	expect(pthread_mutex_trylock(&one) == EBUSY, "trylock of its own");
+	expect(pthread_mutex_timedlock(&one, &end) == ETIMEDOUT, "a limit on its own");
+	pthread_mutex_unlock(&one);
+	expect(pthread_mutex_trylock(&one) == 0, "it stays locked");
+	pthread_mutex_unlock(&one);
+}
+
+/* What one thread has locked, and another one unlocks, is unlocked. */
+static void unlock_by_another(void)
+{
+	pthread_mutex_lock(&one);
+	in_thread(unlock, &one);
+	expect(pthread_mutex_trylock(&one) == 0, "it was not unlocked");
+	pthread_mutex_unlock(&one);
+}
+
+/*
+ * Every pair of some mutexes, each in one order, which is not that of their first use for each:
+ * pairs whose identities have the same sum, or another simple one, are different pairs.
  */
 static void pairs(void)
 {
@@ -93,8 +188,8 @@ static void pairs(void)
 }
 
 /*
- * Code that was made at run time, as a JIT compiler does, right behind the program in memory: it is none of
- * the program's functions. (Its copy needs no relocation: it calls what it is given.)
+ * Code that was made at run time, as a JIT compiler does, right behind the program in memory: it is
+ * none of the program's functions. (Its copy needs no relocation: it calls what it is given.)
  */
 extern const char end[]; /* of the program's data: the linker's */
 extern const char __start_copied[], __stop_copied[];
@@ -138,6 +233,7 @@ int main(int count, char **arguments)
 
 	make_one();
 	start_thread_two();
+	errno = 77;
 	if (strcmp(what, "order") == 0 || strcmp(what, "twice") == 0) {
 		take_both(&one, &two);
 		take_both(&two, &one);
@@ -148,10 +244,18 @@ int main(int count, char **arguments)
 		pthread_mutex_unlock(&one);
 		pthread_mutex_unlock(&one);
 	}
-	if (strcmp(what, "owner") == 0) {
-		pthread_mutex_lock(&one);
-		in_thread(unlock, &one);
-	}
+	if (strcmp(what, "owner") == 0)
+		unlock_by_another();
+	if (strcmp(what, "gate") == 0)
+		gate();
+	if (strcmp(what, "limit") == 0)
+		lock_own_until();
+	if (strcmp(what, "unmapped") == 0)
+		in_thread(unmap, NULL);
+	if (strcmp(what, "zeroed") == 0)
+		in_thread(reuse_held, (char[]){ 0 });
+	if (strcmp(what, "overwritten") == 0)
+		in_thread(reuse_held, (char[]){ 'x' });
 	if (strcmp(what, "unheld") == 0) {
 		take_both(&one, &two);
 		pthread_mutex_unlock(&one);
@@ -164,7 +268,7 @@ int main(int count, char **arguments)
 		pairs();
 	if (strcmp(what, "made") == 0)
 		run_made_code();
-	/* One class, more locks than the table of pairs has places; then the wrong order after all. */
+	/* One class, with more locks than there is room for pairs; then the wrong order. */
 	if (strcmp(what, "many") == 0) {
 		for (int i = 0; i < 10000; i++)
 			wrapped_init(&many[i]);
@@ -172,6 +276,7 @@ int main(int count, char **arguments)
 			take_both(&many[i], &one);
 		take_both(&one, &many[5000]);
 	}
+	expect(errno == 77, "errno has changed");
 	puts("done");
 	return 0;
 }

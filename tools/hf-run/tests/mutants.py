@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Build hf-run's library with one flaw each, which conform.c must find.
+"""Build hf-run's library with one flaw each, which one of the test programs must find.
 
-    mutants.py --source-dir DIR --work-dir DIR --parts LIBRARY --conform PROGRAM --cc COMPILER
+    mutants.py --source-dir DIR --work-dir DIR --parts LIBRARY --programs NAME=PATH,... --cc COMPILER
 
 The windows of races are made wide (HF_RUN_PAUSE); the library without a flaw must pass in the same way.
 """
@@ -15,9 +15,10 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.a
 sys.path.insert(0, os.path.join(ROOT, "tests"))
 
 import mutation  # noqa: E402
+from expected import as_expected  # noqa: E402
 from checks import Failed, arguments, run, sources, start  # noqa: E402
 
-HANG = 124  # as of timeout(1)
+HANG, WRONG_REPORTS = 124, 99  # as of timeout(1), and of hf-run --validate=fail
 SECONDS = 30  # a mutant that hangs is caught
 WITHOUT_A_FLAW = 290  # it takes a second, but many on a busy machine: each pause yields
 
@@ -27,7 +28,10 @@ PAUSE = "-DHF_RUN_PAUSE()=for (uint64_t end = hf_env_deadline(200000); hf_env_de
 ANY = r"^line \d+: .*|status -?\d+"
 OWNER = r"^line \d+: m\.__data\.__owner == gettid\(\)"
 
-# Name, file, before, after; how much of conform.c; how it fails, if it always fails in that way.
+# A header, and what is compiled with it.
+USERS = {"tools/hf-run/site.h": "src/parking/parking.c"}
+
+# Name, file, before, after; the run (RUNS) that finds it; how it fails, if it always fails in that way.
 MUTANTS = [
     ("cancel.waiter_not_noted", "run_cancel.c", "\trecord->waiter = waiter;\n", "\t(void)waiter;\n", "windows"),
     ("cancel.no_second_look", "run_cancel.c",
@@ -47,13 +51,45 @@ MUTANTS = [
      " ||\n", "brief", OWNER),
     ("mutex.no_limit", "run_mutex.c", "\t\tif (!hf_run_time_left(clock, end))\n\t\t\treturn ETIMEDOUT;",
      "\t\t;", "brief"),
+    ("cancel.late_record_stays", "run_cancel.c", "\tat = find(pthread_self());\n",
+     "\tfor (at = find(pthread_self()); *at; at = &(*at)->next)\n\t\t;\n", "brief"),
+    ("c11.recursive_is_plain", "run_c11.c", "type & mtx_recursive ? PTHREAD_MUTEX_RECURSIVE", "false ? PTHREAD_MUTEX_RECURSIVE",
+     "brief"),
+    ("open.deep_bound", "run_open.c", "mode & ~RTLD_DEEPBIND", "mode", "opens"),
+    ("open.by_this_library", "run_open.c", "\treturn hf_run_real()->open(file, mode & ~RTLD_DEEPBIND);",
+     "\tvoid *opened = hf_run_real()->open(file, mode & ~RTLD_DEEPBIND);\n\n\t__asm__ volatile(\"\" ::: \"memory\");\n"
+     "\treturn opened;", "opens", "cannot open shared object"),
+    ("parking.trusts_marks", "site.h", "HF_DETAIL_PARKING_TRUSTS_MARKS 0", "HF_DETAIL_PARKING_TRUSTS_MARKS 1", "handoff"),
+    ("errno.of_a_constructor", "src/process/process.c", "\terrno = kept;\n", "", "brief", r"^line \d+: errno == 0"),
+    ("errno.of_a_report", "run_validate.c", "\terrno = kept;\n", "", "order", "errno has changed"),
+    ("memo.words_not_compared", "run_memo.c", "if (*memo->word[i] - 1 != (uintptr_t)memo->stack.frame[i])",
+     "if (!memo->word[i])", "order", "made at wrapped_init"),
+    ("validate.class_of_held", "src/validate/validate.c", "HF_DETAIL_VALIDATE_CLASS(first->label)",
+     "HF_DETAIL_VALIDATE_CLASS(HF_DETAIL_VALIDATE_LABEL(lock))", "unmapped", "status -11"),
+    ("validate.identity_of_held", "src/validate/validate.c", "!class1 ? first->identity :",
+     "!class1 ? HF_DETAIL_VALIDATE_IDENTITY(lock) :", "zeroed", "the memory was written"),
+    ("validate.place_of_held", "run_validate.c", 'describe("mutex", details->object, hf_detail_validate_label(details->object));',
+     'describe("mutex", details->object, hf_run_label(details->object));', "unmapped", "status -11"),
+    ("validate.gate_passed", "run_mutex.c", "return !has_limit && is_only_thread();", "return !has_limit;", "gate"),
+    ("validate.limit_granted", "run_mutex.c", "return !has_limit && is_only_thread();", "return is_only_thread();", "limit"),
+    ("validate.before_main", "run_mutex.c", "is_watched(HF_RUN_VALIDATE) && !was_taken_unwatched(m)",
+     "is_watched(HF_RUN_VALIDATE)", "late", "unlock by a thread"),
 ]
 
 
+# What finds them: the program, its argument, what is watched.
+VALIDATED = {"HF_RUN_VALIDATE": "report"}
+RUNS = {"windows": ("conform", "windows", {}), "brief": ("conform", "brief", {}), "handoff": ("conform", "handoff", {}),
+        "opens": ("opens", "", {}), "late": ("late", "", VALIDATED),
+        **{what: ("faults", what, VALIDATED) for what in ("order", "gate", "limit", "unmapped", "zeroed")}}
+
+
 def compiled(options, folder, source):
-    """Compile one of the folder's files. Return the object file."""
+    """Compile one of the folder's files, the library's own as hf-run's build does. Return the object file."""
     made = source + ".o"
     include = [option for part in ("include", "tools/hf-run") for option in ("-I", os.path.join(folder, part))]
+    if "/src/" in source:
+        include += ["-include", os.path.join(folder, "tools", "hf-run", "site.h")]
     run(options.cc, "-std=gnu11", "-O1", "-fPIC", "-fvisibility=hidden", "-fexceptions", "-ftls-model=initial-exec", "-pthread",
         "-D_GNU_SOURCE=", "-DHF_STAYS_LOADED", PAUSE, *include, "-c", source, "-o", made)
     return made
@@ -66,39 +102,44 @@ def build(options, folder, objects):
     return library
 
 
-def conform(options, library, which, seconds=SECONDS):
+def attempt(options, library, which, seconds=SECONDS):
     """Returns the status, HANG for a hang, and the output."""
-    with subprocess.Popen([options.conform, which], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          errors="replace", start_new_session=True, env=dict(os.environ, LD_PRELOAD=library)) as child:
+    program, argument, watched = RUNS[which]
+    programs = dict(word.split("=", 1) for word in options.programs.split(","))
+    with subprocess.Popen([programs[program], argument], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          errors="replace", start_new_session=True, env=dict(os.environ, LD_PRELOAD=library, **watched)) as child:
         try:
             output = child.communicate(timeout=seconds)[0]
-            return child.returncode, output
         except subprocess.TimeoutExpired:
             os.killpg(child.pid, signal.SIGKILL)  # its children, too, which would keep the pipe open
             return HANG, child.communicate()[0]
+    if watched and child.returncode == 0 and not as_expected(argument or "nothing", output):
+        return WRONG_REPORTS, output
+    return child.returncode, output
 
 
 def main():
-    options = arguments(__doc__, "source-dir", "work-dir", "parts", "conform", "cc")
+    options = arguments(__doc__, "source-dir", "work-dir", "parts", "programs", "cc")
 
     def copy(name):
-        return mutation.copy(options.source_dir, os.path.join(options.work_dir, name), "include", "tools/hf-run")
+        return mutation.copy(options.source_dir, os.path.join(options.work_dir, name), "include", "src", "tools/hf-run")
 
     whole = copy("unchanged")
-    objects = {os.path.basename(path): compiled(options, whole, path)
+    objects = {path.partition("unchanged/")[2]: compiled(options, whole, path)
                for path in sources(whole, "tools", "hf-run", pattern="run_*.c")}
     library = build(options, whole, objects.values())
-    for which in ("windows", "brief"):
-        status, output = conform(options, library, which, WITHOUT_A_FLAW)
+    for which in RUNS:
+        status, output = attempt(options, library, which, WITHOUT_A_FLAW)
         if status:
-            raise Failed("the library without a flaw fails: status %d\n%s" % (status, output))
+            raise Failed("the library without a flaw fails in %s: status %d\n%s" % (which, status, output))
         print("ok unchanged.%s" % which, flush=True)
 
     def one(name, file, before, after, which, expected=ANY):
         folder = copy(name)
-        mutation.edit(os.path.join(folder, "tools", "hf-run", file), mutation.swap(before, after))
-        flawed = compiled(options, folder, os.path.join(folder, "tools", "hf-run", file))
-        status, output = conform(options, build(options, folder, {**objects, file: flawed}.values()), which)
+        file = file if "/" in file else "tools/hf-run/" + file
+        mutation.edit(os.path.join(folder, file), mutation.swap(before, after))
+        flawed = compiled(options, folder, os.path.join(folder, USERS.get(file, file)))
+        status, output = attempt(options, build(options, folder, {**objects, file: flawed}.values()), which)
         return mutation.must_fail(status, output, expected)
 
     return mutation.run_all([(mutant[0], *mutant) for mutant in MUTANTS], one, jobs=2)

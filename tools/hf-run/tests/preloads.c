@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* preloads - stands for a C library with another layout: run.py preloads it after hf-run's library. */
+/* preloads - stands for a C library with another layout: run.py preloads it, after hf-run's. */
 #include <pthread.h>
 #include <string.h>
 
