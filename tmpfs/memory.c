@@ -45,7 +45,7 @@ static unsigned int room_of(unsigned int which)
 	return (unsigned int)((TMPFS_MEMORY_SLAB - GRAIN) / size_of_class(which));
 }
 
-/* Of the fine classes a slab has so many that the rest of it does not matter. */
+/* So many objects of a fine class fit into a slab that the rest of it does not matter. */
 TMPFS_PRIVATE size_t tmpfs_memory_size(size_t size)
 {
 	unsigned int which = class_of(size);

@@ -34,6 +34,7 @@
 
 struct tmpfs_slab;
 
+/* With all bytes 0 it has no slabs. */
 struct tmpfs_memory {
 	struct tmpfs_memory_class {
 		hf_mutex_t lock;
@@ -47,8 +48,6 @@ struct tmpfs_memory {
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* A zeroed struct is valid: it has no slabs. */
 
 /* Aligned to 64 bytes, not cleared; NULL = out of memory. */
 TMPFS_PRIVATE void *tmpfs_memory_get(struct tmpfs_memory *memory, size_t size);

@@ -2,8 +2,8 @@
 #ifndef HF_TMPFS_PAGES_H
 #define HF_TMPFS_PAGES_H
 /*
- * pages - a lock-free-read radix tree of a file's pages or a directory's entries. See pages.c; T5,
- * T6.
+ * pages - a radix tree, read without a lock, of a file's pages or a directory's entries. T5, T6 in
+ * docs/design/0012-tmpfs.md.
  */
 #include "objects.h"
 
@@ -83,7 +83,7 @@ TMPFS_PRIVATE int tmpfs_page_insert(struct tmpfs_tree *tree, uint64_t index,
  * memory begins to wait for a grace period, so memory that still waits is bounded.
  */
 TMPFS_PRIVATE void tmpfs_pages_remove(struct tmpfs_tree *tree, uint64_t first, uint64_t end);
-TMPFS_PRIVATE void
-tmpfs_pages_free(struct tmpfs_tree *tree); /* no grace period: the inode is dead */
+/* All of them, without a grace period: the inode is dead. */
+TMPFS_PRIVATE void tmpfs_pages_free(struct tmpfs_tree *tree);
 
 #endif

@@ -69,7 +69,7 @@ HF_TMPFS_API void hf_tmpfs_table_free(struct hf_tmpfs_table *table)
 
 /* ---- descriptors --------------------------------------------------------------------------- */
 
-/* Under the spinlock. Reserves the lowest free descriptor; -1 = none. */
+/* Spinlock held. Reserves the lowest free descriptor; -1 = none. */
 static int take_descriptor(struct hf_tmpfs_table *table)
 {
 	unsigned int words = (table->limit + 63) / 64;
@@ -348,6 +348,7 @@ static int fill_entries(struct tmpfs_file *file, struct hf_tmpfs_dirent *to, int
 			const struct tmpfs_inode *parent =
 				atomic_load_explicit(&dir->parent, memory_order_acquire);
 
+			/* The first `next` characters of "..": "." is the directory itself. */
 			ok = fill_entry(&to[given], "..", (size_t)next, next == 1 ? dir : parent,
 					next);
 		} else {
@@ -385,9 +386,8 @@ HF_TMPFS_API int hf_tmpfs_readdir(struct hf_tmpfs_table *table, int fd, struct h
 		given = fill_entries(file, to, count);
 	tmpfs_rcu_read_unlock();
 	hf_mutex_unlock(&file->lock);
-	if (given > 0)
-		if (!(file->flags & O_NOATIME))
-			tmpfs_accessed(file->inode);
+	if (given > 0 && !(file->flags & O_NOATIME))
+		tmpfs_accessed(file->inode);
 	tmpfs_file_put(table, file);
 	return given;
 }

@@ -22,8 +22,6 @@ struct tmpfs_walk {
 	char copy[HF_TMPFS_NAME_MAX + 1]; /* tmpfs_walk_parent(): of the name */
 };
 
-/* Paths start at `dir`, to which the caller has a reference; with a slash, at the root. */
-
 /* An inode found by a node and a path. */
 struct tmpfs_found {
 	struct tmpfs_inode *inode;
@@ -35,10 +33,13 @@ TMPFS_PRIVATE int tmpfs_find(struct hf_tmpfs_node *node, const char *path, bool 
 			     struct tmpfs_found *found);
 TMPFS_PRIVATE void tmpfs_found_put(struct tmpfs_found *found);
 
-/* The dentry of a path, with a reference. */
+/*
+ * In these two a path starts at `dir`, to which the caller has a reference; with a slash, at the
+ * root. The dentry of a path, with a reference:
+ */
 TMPFS_PRIVATE int tmpfs_walk_entry(struct tmpfs_inode *dir, const char *path, bool follow,
 				   struct tmpfs_dentry **found);
-/* The directory of the last component, with a reference. `follow`: follows symlinks at the end. */
+/* The directory of its last component, with a reference. `follow`: follows symlinks at the end. */
 TMPFS_PRIVATE int tmpfs_walk_parent(struct tmpfs_inode *dir, const char *path, bool follow,
 				    struct tmpfs_walk *walk);
 

@@ -74,9 +74,9 @@
  *   The mapping. The range should be one mapping with one protection. Code under a region may unmap
  *   a part of it, and other memory may come to that place: a fault replaces no more than the mapping
  *   in which it happened, and the end nothing but zeros and the region's file. A mapping that was
- *   cut in two takes two faults. Between that look and the mmap() that follows lie a few
- *   microseconds: do not unmap what another thread is reading under a region. After a loss do not
- *   call mremap() before the end: zeros that have moved are not recognised.
+ *   cut in two takes two faults. What is mapped is looked up a few microseconds before it is
+ *   replaced: do not unmap what another thread is reading under a region. After a loss do not call
+ *   mremap() before the end: zeros that have moved are not recognised.
  *
  *   What the kernel must allow. What is mapped is read from /proc/self/maps. Where that cannot be
  *   opened (no /proc, no file descriptor left), each lost page takes a fault of its own, the zeros

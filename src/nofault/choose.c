@@ -136,7 +136,7 @@ static void start_limits(void)
 	set_limits(&hf_detail_copy_limits, copy_from, stream_from);
 }
 
-/* ---- the others ---------------------------------------------------------------------------*/
+/* ---- fill, move, compare, find, words ----------------------------------------------------- */
 
 struct hf_detail_memory_functions hf_detail_memory = {
 	HF_ATOMIC_INIT((uintptr_t)hf_detail_fill_generic),

@@ -107,7 +107,7 @@ HF_COLD void report_missing_install(uintptr_t pc)
 /* True = recovered: the handler returns, or jumps if *jump was set. */
 static bool recover(int signal, const siginfo_t *info, void *context, sigjmp_buf **jump)
 {
-	if (!is_fault(signal, info, context)) /* F3 */
+	if (!is_fault(signal, info, context)) /* F3: it may have been sent */
 		return false;
 #if HF_ARCH_HAS_SITES
 	ucontext_t *u = (ucontext_t *)context;
@@ -206,7 +206,7 @@ static bool queue_to_itself(int signal, siginfo_t *info, const void *context)
 	return !syscall(SYS_tgkill, process, thread, signal);
 }
 
-/* H5 */
+/* Has the kernel kill the process as it would without us: H5. */
 static void die_of(int signal, siginfo_t *info, void *context)
 {
 	if (will_repeat(signal, info, context) || !queue_to_itself(signal, info, context)) {
@@ -262,7 +262,7 @@ static __attribute__((noinline)) struct next handle(int signal, siginfo_t *info,
 	struct next next = { NULL, NULL };
 	struct sigaction before;
 	sigset_t mask;
-	int error = errno; /* F2 */
+	int error = errno; /* F2 of nofault_handler.h: it is kept */
 	sigjmp_buf *jump = NULL;
 	uint32_t parity = hf_grace_enter(&hf_detail_inside);
 	bool passes = !recover(signal, info, context, &jump) &&
@@ -278,7 +278,7 @@ static __attribute__((noinline)) struct next handle(int signal, siginfo_t *info,
 	sigorset(&mask, &((ucontext_t *)context)->uc_sigmask, &before.sa_mask);
 	if (!(before.sa_flags & SA_NODEFER))
 		(void)sigaddset(&mask, signal);
-	(void)pthread_sigmask(SIG_SETMASK, &mask, NULL); /* H4 */
+	(void)pthread_sigmask(SIG_SETMASK, &mask, NULL); /* H4: the last step before the call */
 	if (before.sa_flags & SA_SIGINFO)
 		next.informed = before.sa_sigaction;
 	else
@@ -308,7 +308,7 @@ void hf_detail_watching_handler(int signal, siginfo_t *info, void *context)
 {
 	uint64_t flags = hf_arch_alignment_checks_off();
 	sigjmp_buf *jump = NULL;
-	int error = errno; /* F2 */
+	int error = errno; /* F2 of nofault_handler.h: it is kept */
 	uint32_t parity = hf_grace_enter(&hf_detail_inside);
 
 	if (!recover(signal, info, context, &jump))

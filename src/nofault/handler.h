@@ -12,7 +12,7 @@
 
 enum { HF_DETAIL_SIGNALS = 2 }; /* SIGSEGV, SIGBUS: in this order */
 
-/* The previous action; two copies, and the index of the valid one: H3. */
+/* The previous action; two copies, and the index of the valid one: H3 of handler.c. */
 extern struct hf_detail_saved_action {
 	struct sigaction action[2];
 	hf_atomic32_t current;

@@ -84,7 +84,7 @@ static struct sigaction instead_of(const struct sigaction *before, hf_detail_han
 
 	memset(&action, 0, sizeof(action));
 	action.sa_sigaction = function;
-	/* H4. sigfillset() would leave out the C library's own signals. */
+	/* H4 of handler.c. sigfillset() would leave out the C library's own signals. */
 	memset(&action.sa_mask, 0xff, sizeof(action.sa_mask));
 	for (unsigned int i = 0; i < sizeof(raised_by_us) / sizeof(raised_by_us[0]); i++)
 		(void)sigdelset(&action.sa_mask, raised_by_us[i]);
@@ -118,7 +118,7 @@ static void save(unsigned int i, const struct sigaction *before)
 {
 	uint32_t other = 1 - hf_atomic32_load_relaxed(&hf_detail_saved[i].current);
 
-	hf_grace_wait(&hf_detail_inside); /* H3 */
+	hf_grace_wait(&hf_detail_inside); /* H3 of handler.c: no handler reads the other copy */
 	hf_detail_saved[i].action[other] = *before;
 	hf_atomic32_store_relaxed(&hf_detail_saved[i].reset, 0);
 	hf_atomic32_store_release(&hf_detail_saved[i].current, other);
@@ -143,7 +143,7 @@ static int install_one(unsigned int i)
 	do {
 		before = found;
 		if (!has_handler(&before, hf_detail_handler)) /* else the saved one stays */
-			save(i, is_ours(&before) ? &default_action : &before); /* H3 */
+			save(i, is_ours(&before) ? &default_action : &before);
 		action = instead_of(saved_action(i), hf_detail_handler);
 		if (sigaction(signals[i], &action, &found))
 			return -errno;

@@ -24,9 +24,9 @@ extern __thread volatile struct hf_detail_mark *volatile hf_detail_mark
 	__attribute__((tls_model("initial-exec")));
 
 /*
- * F3: is a fault at this address the marked operation's? If not, it is that of a signal handler
- * that has interrupted it. Where an address is that of the first byte of its page (s390x), the page
- * must be the operation's.
+ * Is a fault at this address the marked operation's (F3 of nofault_handler.h)? If not, it is that
+ * of a signal handler that has interrupted it. Where an address is that of the first byte of its
+ * page (s390x), the page must be the operation's.
  */
 static inline bool hf_detail_mark_accesses(const volatile struct hf_detail_mark *mark,
 					   uintptr_t address)

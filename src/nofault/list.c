@@ -75,8 +75,8 @@ static size_t range_of(struct place p, const struct hf_iovec *list, size_t count
 	return i;
 }
 
-/* Without the question whether a sanitizer is linked. */
-static inline hf_copy_function_t of_this_cpu(void)
+/* What hf_copy_nofault() calls, without its check for a sanitizer. */
+static inline hf_copy_function_t copy_of_this_cpu(void)
 {
 	return (hf_copy_function_t)(uintptr_t)hf_atomic64_load_relaxed(&hf_detail_copy);
 }
@@ -100,7 +100,7 @@ __attribute__((__noinline__)) static size_t copy_any(struct place to, struct pla
 		if (watched)
 			missed = hf_copy_nofault(to.next, from.next, len);
 		else if (!is_short(len) || !hf_detail_copy_short(to.next, from.next, len))
-			missed = of_this_cpu()(to.next, from.next, len);
+			missed = copy_of_this_cpu()(to.next, from.next, len);
 		len -= missed;
 		if (HF_UNLIKELY(missed)) { /* the end */
 			rest = all - len;
@@ -156,10 +156,10 @@ static size_t copy_lists(const struct hf_iovec *dst, const struct hf_iovec *src,
 	return copy_all(dst, src, all, ends);
 }
 
-/* The same, and where it stopped. */
+/* The same; @stop gets where it stopped. */
 __attribute__((__noinline__)) static size_t
-copy_and_tell(const struct hf_iovec *dst, size_t dst_count, const struct hf_iovec *src,
-	      size_t src_count, size_t all, struct hf_iovec_stop *stop)
+copy_and_locate(const struct hf_iovec *dst, size_t dst_count, const struct hf_iovec *src,
+		size_t src_count, size_t all, struct hf_iovec_stop *stop)
 {
 	static const struct hf_iovec none = { NULL, 0 };
 	struct place ends[2] = { start_of(dst_count ? dst : &none),
@@ -185,6 +185,6 @@ long hf_copy_iovec_nofault(const struct hf_iovec *dst, size_t dst_count, const s
 	}
 	if (all > room)
 		all = room;
-	return (long)(stop ? copy_and_tell(dst, dst_count, src, src_count, all, stop)
+	return (long)(stop ? copy_and_locate(dst, dst_count, src, src_count, all, stop)
 			   : copy_lists(dst, src, all, NULL));
 }

@@ -2,7 +2,7 @@
 /* move - in words of 8 bytes, for any processor. */
 #include "memory.h"
 
-/* A copy goes upwards and loads before it stores: that moves to a lower address, too (M1). */
+/* A copy goes upwards and loads before it stores: that moves to a lower address, too. */
 size_t hf_detail_move_up_generic(void *dst, const void *src, size_t len)
 {
 #if HF_ARCH_HAS_PAIR

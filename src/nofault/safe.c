@@ -26,7 +26,7 @@ static bool faults_are_ours(void)
 	return !sigismember(&mask, SIGSEGV) && !sigismember(&mask, SIGBUS) && hf_nofault_owned();
 }
 
-/* S1: returns how many bytes from the start lie in one page on both sides. */
+/* S1 of safe.h: returns how many bytes from the start lie in one page on both sides. */
 static size_t piece(const char *dst, const char *src, size_t len)
 {
 	size_t to = hf_detail_to_page_end(dst), from = hf_detail_to_page_end(src);

@@ -170,13 +170,13 @@ static const char *source_name(struct text *text, const char *at)
 
 static const char *operator_name(struct text *text, const char *at)
 {
-	static const char *const names[] = { "cl()", "ix[]", "aS=",  "eq==", "ne!=",   "lt<",
-					     "ls<<", "rs>>", "pt->", "de*",  "nw new", "dl delete" };
+	static const char *const all[] = { "cl()", "ix[]", "aS=",  "eq==", "ne!=",   "lt<",
+					   "ls<<", "rs>>", "pt->", "de*",  "nw new", "dl delete" };
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (at[0] == names[i][0] && at[1] == names[i][1]) {
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		if (at[0] == all[i][0] && at[1] == all[i][1]) {
 			put_part(text, "operator", 8);
-			put(text, names[i] + 2, strlen(names[i] + 2));
+			put(text, all[i] + 2, strlen(all[i] + 2));
 			return at + 2;
 		}
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * alternate_stack - the least alternate stack that nofault.h promises, getauxval(AT_MINSIGSTKSZ) + 1024
- * bytes, is enough for each way through the handler, also where nothing of the C library has been called
- * before. Below it lies memory that can't be written, so a byte too much kills.
+ * alternate_stack - the least alternate stack that nofault.h promises, getauxval(AT_MINSIGSTKSZ) +
+ * 1024 bytes, is enough for each way through the handler, also where nothing of the C library has
+ * been called before. Below it lies memory that can't be written, so a byte too much kills.
  */
 #define _GNU_SOURCE
 #include <signal.h>

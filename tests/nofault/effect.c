@@ -6,8 +6,8 @@
  *   effect [CASE]
  *
  * Each case runs in a child of its own, once without and once with hf_nofault_install(). The test
- * compares its output, how it ended (exit status or signal), and, if the system lets a parent trace its
- * child, the code and address of the last SIGSEGV or SIGBUS, which a core dump would have.
+ * compares its output, how it ended (exit status or signal), and, if the system lets a parent trace
+ * its child, the code and address of the last SIGSEGV or SIGBUS, which a core dump would have.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -894,7 +894,9 @@ static void compare(const struct effect *effect)
 		}
 	} while (--attempts && !same(&without, &armed));
 	if (effect->difference == NO_ADDRESS && traces) {
-		/* The same death; the kernel, which finds no room for a handler, gives no address. */
+		/*
+		 * The same death; the kernel, which finds no room for a handler, gives no address.
+		 */
 		if (armed.code == 128 && armed.address == 0) {
 			armed.code = without.code;
 			armed.address = without.address;

@@ -2,10 +2,11 @@
 /*
  * gone - a page disappears in the middle of an operation, after each single instruction of it.
  *
- * In the sweep, pages do not change during an operation, so only the first access to a page can fault. But
- * another process that truncates a file can remove a page between two stores to it. Here the processor traps
- * after every instruction (the trap flag; x86-64 only), and after the n-th one the page loses its permissions.
- * For every n until the operation completes, exactly the bytes reported as done must be done.
+ * In the sweep, pages do not change during an operation, so only the first access to a page can
+ * fault. But another process that truncates a file can remove a page between two stores to it. Here
+ * the processor traps after every instruction (the trap flag; x86-64 only), and after the n-th one
+ * the page loses its permissions. For every n until the operation completes, exactly the bytes
+ * reported as done must be done.
  */
 #define _GNU_SOURCE
 #include <signal.h>

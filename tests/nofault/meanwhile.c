@@ -3,8 +3,9 @@
  * meanwhile - another thread changes a signal handler while the library installs or removes its
  * own.
  *
- * Linked with --wrap=sigaction, so that the "other thread" runs exactly between two calls of the library;
- * and with --wrap=calloc, for the case that there is no memory to register an object's sites.
+ * Linked with --wrap=sigaction, so that the "other thread" runs exactly between two calls of the
+ * library; and with --wrap=calloc, for the case that there is no memory to register an object's
+ * sites.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -169,8 +170,8 @@ static bool set_while_removing(int signal, int calls)
 }
 
 /*
- * A fault that is not ours kills, and up to the end the action stays ours: a thread that faults in a
- * `_nofault` function meanwhile is recovered, and not in the core dump in place of the culprit.
+ * A fault that is not ours kills, and up to the end the action stays ours: a thread that faults in
+ * a `_nofault` function meanwhile is recovered, and not in the core dump in place of the culprit.
  */
 static bool dies_with_our_handler(void)
 {

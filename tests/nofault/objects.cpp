@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
-// objects - nofault in shared objects that are loaded and unloaded; a file that another process truncates.
+// objects - nofault in shared objects that are loaded and unloaded; a file that another process
+// truncates.
 //
-//   objects LINKED OWN SLOW EARLY     plug-ins: linked with the shared library; with its own static copy;
-//                                     with a slow handler; with a constructor that uses a region
+//   objects LINKED OWN SLOW EARLY
+//
+// The plug-ins: linked with the shared library; with its own static copy; with a slow handler; with a
+// constructor that uses a region.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -140,7 +143,8 @@ bool two_objects(const char *linked, const char *own)
 	return true;
 }
 
-// Calls body(i) `times` times while three threads fault continuously. Returns false if something failed.
+// Calls body(i) `times` times while three threads fault continuously. Returns false if something
+// failed.
 bool while_others_fault(int times, const std::function<bool(int)> &body)
 {
 	std::atomic<bool> stop{ false }, failed{ false };

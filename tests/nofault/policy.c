@@ -3,7 +3,8 @@
  * policy - computes the choice of clear and copy for any processor, for replay.py.
  *
  *   policy choose VENDOR FAMILY MODEL [FEATURE...]
- *       prints the vectors of a clear and of a copy, CLEAR_FROM COPY_FROM WHY; a threshold that is never reached is "never"
+ *       prints the vectors of a clear and of a copy, CLEAR_FROM COPY_FROM WHY; a threshold that is
+ *       never reached is "never"
  */
 #include <inttypes.h>
 #include <stdio.h>

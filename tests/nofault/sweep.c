@@ -6,8 +6,9 @@
  *
  *   sweep [STEP [FAMILY NAME]]
  *
- *       STEP            every STEP-th size only (sanitizers and emulators are slow); default 1. Above 40 also
- *                       every third place only, which finds the same mutants, above 100 every seventh
+ *       STEP            every STEP-th size only (sanitizers and emulators are slow); default 1.
+ *                       Above 40 also every third place only, which finds the same mutants, above
+ *                       100 every seventh
  *       FAMILY NAME     only this: clear, copy, fill, move, compare or find, and an implementation
  *                       (lab/variants/nofault/implementations.h) or default; or words or iovec, and
  *                       default. Ends at the 20th wrong case
@@ -17,9 +18,9 @@
  *                       edge                   behind
  *   | good   | good      | bad page             | good   |
  *
- * A function must process exactly as many bytes as a byte loop would, all of them correctly, and must
- * not touch any other byte: neither before the range, nor in the destination after the last processed
- * byte, nor in the good page behind the bad one.
+ * A function must process exactly as many bytes as a byte loop would, all of them correctly, and
+ * must not touch any other byte: neither before the range, nor in the destination after the last
+ * processed byte, nor in the good page behind the bad one.
  */
 #define _GNU_SOURCE
 #include <stdarg.h>
@@ -129,8 +130,8 @@ static bool is_all(const unsigned char *p, size_t len, unsigned char value)
 }
 
 /*
- * Does hf_nofault_last() name the first byte that failed? Emulators don't always have it right: there it
- * is not compared.
+ * Does hf_nofault_last() name the first byte that failed? Emulators don't always have it right:
+ * there it is not compared.
  */
 static bool names(const unsigned char *byte)
 {
@@ -185,7 +186,9 @@ static void report(const char *family, const char *name)
 	wrong = cases = 0;
 }
 
-/* Counts a case; `what` is wrong with it, or NULL. `where`: which side is at the bad page, or "". */
+/*
+ * Counts a case; `what` is wrong with it, or NULL. `where`: which side is at the bad page, or "".
+ */
 __attribute__((format(printf, 4, 5))) static void
 judge(const struct operation *v, const char *where, const char *what, const char *format, ...)
 {
@@ -258,8 +261,8 @@ enum {
 static unsigned char pattern[1 << 17];
 
 /*
- * qemu-user 7.2 fails an assertion when DC ZVA faults. So with HF_SWEEP_EMULATED, sizes that use it are swept
- * without faults.
+ * qemu-user 7.2 fails an assertion when DC ZVA faults. So with HF_SWEEP_EMULATED, sizes that use it
+ * are swept without faults.
  */
 enum { MACHINE_FAILS_FROM = 256 };
 
@@ -383,7 +386,9 @@ static void copy_one(const struct operation *v, const struct field *s, const str
 	const unsigned char *text = pattern + size % 61;
 	const char *what = NULL;
 
-	/* Source and destination have different surroundings, so that copying too much is detected. */
+	/*
+	 * Source and destination have different surroundings, so that copying too much is detected.
+	 */
 	set_around(s, src, readable, OTHER_FILL);
 	if (src < s->edge)
 		memcpy(src, text, readable);
@@ -685,7 +690,10 @@ static void sweep_words(const struct operation *v, unsigned int step)
 
 enum { RANGES = 5 };
 
-/* Makes a list of separate ranges, of which at least one reaches the edge. Returns its number of bytes. */
+/*
+ * Makes a list of separate ranges, of which at least one reaches the edge. Returns its number of
+ * bytes.
+ */
 static size_t make_list(const struct field *f, struct hf_iovec *list, size_t count)
 {
 	size_t bytes = 0;
@@ -738,7 +746,9 @@ static void iovec_one(const struct operation *v, const struct field *s, const st
 
 		if (!can_write(d, p) || !can_read(s, source_kind, q))
 			break;
-		/* Its ranges may overlap one another: what is behind the edge is in the bad page. */
+		/*
+		 * Its ranges may overlap one another: what is behind the edge is in the bad page.
+		 */
 		after[p - (d->edge - 4096)] = *q;
 	}
 	expected.done = done;
@@ -768,7 +778,10 @@ static void sweep_iovec(const struct operation *v, unsigned int step)
 
 /* ---- all of them -------------------------------------------------------------------------- */
 
-/* The header's functions, which call the default implementation; that is also swept under its own name. */
+/*
+ * The header's functions, which call the default implementation; that is also swept under its own
+ * name.
+ */
 static struct hf_memory_result default_compare(const void *a, const void *b, size_t len)
 {
 	struct hf_memory_result r = { 0, 0 };

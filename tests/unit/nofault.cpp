@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// nofault: strings, hf_nofault_last(), selection, spans, resuming after a fault, hostile lengths, untorn
-// words. The battery tests single words, the sweeps every size and every position of a fault.
+// nofault: strings, hf_nofault_last(), selection, spans, resuming after a fault, hostile lengths,
+// untorn words. The battery tests single words, the sweeps every size and every position of a
+// fault.
 #include "unit.h"
 
 #include <array>
@@ -134,7 +135,10 @@ TEST_F(NoFault, AStringThatFaultsIsCopiedUpToTheFault)
 	}
 }
 
-/* Each implementation can be selected where the processor has it, and works; an unknown name changes nothing. */
+/*
+ * Each implementation can be selected where the processor has it, and works; an unknown name
+ * changes nothing.
+ */
 template <class Implementation, class Choose, class Chosen, class Operate>
 void choose_each(const Implementation *all, size_t count, Choose choose, Chosen chosen,
 		 Operate operate, char result)

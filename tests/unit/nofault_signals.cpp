@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// nofault: the library's signal handler beside those of the program, each case in a child. tests/nofault/effect.c
-// compares the effect of all other signals: which handlers run, with which mask and stack.
+// nofault: the library's signal handler beside those of the program, each case in a child.
+// tests/nofault/effect.c compares the effect of all other signals: which handlers run, with which
+// mask and stack.
 #include "unit.h"
 
 #include <cerrno>
@@ -75,7 +76,8 @@ void set(int signal, int flags, void (*handler)(int, siginfo_t *, void *), int a
 	MUST(sigaction(signal, &action, nullptr) == 0);
 }
 
-// A handler that makes the page accessible, so that the faulting instruction succeeds when it returns.
+// A handler that makes the page accessible, so that the faulting instruction succeeds when it
+// returns.
 volatile sig_atomic_t calls;
 void *volatile seen_address;
 
@@ -248,17 +250,25 @@ void answer_eperm(int, siginfo_t *, void *context)
 	static_cast<ucontext_t *>(context)->uc_mcontext.gregs[REG_RAX] = -EPERM;
 }
 
-// Chromium's and Bun's kind of filter; the handler of a loss opens /proc/self/maps.
-TEST_IN_CHILD_UNLESS(NoFaultSignals, ALossUnderAFilterThatTraps, 0, unit::emulated || unit::tsan,
-		     "qemu-user has no filters of system calls; ThreadSanitizer delays signals")
+// From now on the system call raises SIGSYS.
+void trap(unsigned int call)
 {
 	struct sock_filter filter[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 	struct sock_fprog program = { sizeof(filter) / sizeof(filter[0]), filter };
+
+	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+}
+
+// Chromium's and Bun's kind of filter; the handler of a loss opens /proc/self/maps.
+TEST_IN_CHILD_UNLESS(NoFaultSignals, ALossUnderAFilterThatTraps, 0, unit::emulated || unit::tsan,
+		     "qemu-user has no filters of system calls; ThreadSanitizer delays signals")
+{
 	int file = memfd_create("lost", 0);
 	hf_region_t region;
 
@@ -269,8 +279,7 @@ TEST_IN_CHILD_UNLESS(NoFaultSignals, ALossUnderAFilterThatTraps, 0, unit::emulat
 	MUST(hf_nofault_install() == 0);
 	MUST(hf_region_begin(&region, map, 2 * page) == 0);
 	MUST(ftruncate(file, static_cast<off_t>(page)) == 0);
-	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-	MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+	trap(SYS_openat);
 	(void)*static_cast<volatile char *>(map + page);
 	MUST(hf_region_end(&region, nullptr) == page);
 	MUST(calls > 0);
@@ -463,6 +472,35 @@ TEST_IN_CHILD_UNLESS(NoFaultSignals, AlignmentChecksAreOn, 0, unit::tsan || unit
 	__builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() & ~0x40000ull);
 	MUST(error == -14 && kept);
 	must_recover();
+}
+
+// The C library's code accesses unaligned words, so our handler switches the checks off. It calls
+// pthread_sigmask() before it passes a signal on: there a filter lets this look at the flags.
+void must_be_off(int, siginfo_t *, void *context)
+{
+	greg_t *registers = static_cast<ucontext_t *>(context)->uc_mcontext.gregs;
+
+	calls = calls + 1;
+	MUST(!(registers[REG_EFL] & 0x40000));
+	registers[REG_RAX] = 0;
+}
+
+TEST_IN_CHILD_UNLESS(
+	NoFaultSignals, AlignmentChecksAreOffInOurHandler, 0,
+	unit::emulated || unit::tsan || unit::asan,
+	"qemu-user has no filters of system calls; a sanitizer's own code accesses unaligned words")
+{
+	set(SIGSYS, SA_SIGINFO, must_be_off);
+	set(SIGSEGV, SA_SIGINFO, [](int, siginfo_t *, void *) {
+		MUST(mmap(bad, page, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == bad);
+	});
+	MUST(hf_nofault_install() == 0);
+	trap(SYS_rt_sigprocmask);
+	__builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() | 0x40000);
+	*static_cast<volatile char *>(bad) = 1;
+	__builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() & ~0x40000ull);
+	MUST(calls == 1);
 }
 #endif
 

@@ -48,7 +48,9 @@ using unit::in_child;
 // Async-signal-safe: the caller has made `to` and `from`.
 void sweep(const Area &to, const Area &from)
 {
-	const size_t sizes[] = { 1, 2, 7, 8, 64, page - 1, page, page + 1, 3 * page + 5, 18 * page };
+	const size_t sizes[] = {
+		1, 2, 7, 8, 64, page - 1, page, page + 1, 3 * page + 5, 18 * page,
+	};
 	const size_t befores[] = {
 		0, 1, 5, 8, 63, page - 1, page, page + 1, 2 * page, 17 * page + 3
 	};

@@ -118,8 +118,8 @@ uint64_t hf_run_deadline(clockid_t clock, const struct timespec *end);
 /* ---- run_mutex.c and run_cond.c, for each other and for run_c11.c -------------------------- */
 
 /*
- * As pthread's functions; @caller: of the exported function, for reports. What init makes is ours: a
- * mutex of this @kind, a private condition variable.
+ * As pthread's functions; @caller: of the exported function, for reports. What init makes is ours:
+ * a mutex of this @kind, a private condition variable.
  */
 void hf_run_init(pthread_mutex_t *mutex, int kind, const void *caller);
 int hf_run_lock(pthread_mutex_t *mutex, const void *caller);

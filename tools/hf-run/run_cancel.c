@@ -15,8 +15,8 @@
  *   the waiter and takes it out of the queue, or the thread sees the flag, and its wait ends at
  *   once.
  *
- *   The thread clears `waiter` under `lock` before it reuses that memory, so pthread_cancel() may read
- *   what it finds there.
+ *   The thread clears `waiter` under `lock` before it reuses that memory, so pthread_cancel() may
+ *   read what it finds there.
  */
 #include <string.h>
 #include <sys/mman.h>

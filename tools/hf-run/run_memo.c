@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run_memo - the last stacks of each thread. To unwind takes half a microsecond for each frame, and a
- * program that has a mutex in each message calls init a million times, always from the same places.
+ * run_memo - the last stacks of each thread. To unwind takes half a microsecond for each frame, and
+ * a program that has a mutex in each message calls init a million times, from the same places.
  *
  * Invariant
- *   A stack that is remembered is the present one, if its caller is, at the same depth of the thread's
- *   stack, and each return address is still in the word where it was: the first one says which
- *   function the next word belongs to, and how large that function's frame is; and so on. (Frames of
- *   a size that varies can deceive this, if old words are left in them: then a report names other
- *   callers of the same call.)
+ *   A stack that is remembered is the present one if the call is the same, at the same depth of the
+ *   thread's stack, and each return address is still in the word where it was: the first one says
+ *   which function called, and so how large its frame is and where the next word is; and so on.
+ *   (Frames of a size that varies can deceive this, if old words are left in them: then a report
+ *   names other callers of the same call.)
  *   Each word is read only after those below it were as expected: so it is in a frame that exists.
  */
 #include <string.h>

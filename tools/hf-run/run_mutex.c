@@ -40,16 +40,8 @@ bool hf_run_is_mine(const struct hf_run_mutex *m)
 	return __atomic_load_n(&m->owner, __ATOMIC_RELAXED) == &hf_run_me;
 }
 
-uint32_t hf_detail_parking_mark(void); /* src/parking/parking.c */
-
-/*
- * As hf_mutex_trylock(), with this thread's mark in the word: a signal with the mutex held then
- * knows that it is (W6 in src/parking/parking.c).
- */
-static inline bool trylock_marked(struct hf_run_mutex *m)
+static inline bool try_lock(struct hf_run_mutex *m)
 {
-	if (HF_UNLIKELY(HF_DETAIL_PARKING_MARK == 1))
-		(void)hf_detail_parking_mark();
 	return HF_LIKELY(hf_detail_mutex_try_lock(&m->lock.word));
 }
 
@@ -192,7 +184,7 @@ static __attribute__((noinline)) int lock_any(struct hf_run_mutex *m, clockid_t 
 		return (m->kind & TYPE) == PTHREAD_MUTEX_ERRORCHECK ? EDEADLK : nest(m);
 	if (!may_wait(m, end, caller))
 		return 0;
-	if (HF_UNLIKELY(!trylock_marked(m))) {
+	if (HF_UNLIKELY(!try_lock(m))) {
 		if (is_watched(HF_RUN_PROFILE)) {
 			hf_run_profile_waits(m->place, caller);
 			start = hf_run_ticks();
@@ -217,7 +209,7 @@ static int lock_recursive(struct hf_run_mutex *m, const void *caller)
 {
 	if (hf_run_is_mine(m))
 		return nest(m);
-	if (HF_UNLIKELY(!trylock_marked(m)))
+	if (HF_UNLIKELY(!try_lock(m)))
 		(void)wait_for(m, 0, NULL, caller);
 	set_owner(m, &hf_run_me);
 	m->depth = 1;
@@ -232,7 +224,7 @@ int hf_run_lock(pthread_mutex_t *mutex, const void *caller)
 		return lock_recursive(m, caller);
 	if (HF_UNLIKELY(!hf_run_is_plain(m)))
 		return lock_any(m, 0, NULL, caller);
-	if (HF_UNLIKELY(!trylock_marked(m)))
+	if (HF_UNLIKELY(!try_lock(m)))
 		return wait_for(m, 0, NULL, caller);
 	return 0;
 }
@@ -267,7 +259,7 @@ static __attribute__((noinline)) int trylock_any(struct hf_run_mutex *m, const v
 		return hf_run_real()->mutex_trylock((pthread_mutex_t *)m);
 	if ((m->kind & TYPE) == PTHREAD_MUTEX_RECURSIVE && hf_run_is_mine(m))
 		return nest(m);
-	if (!trylock_marked(m))
+	if (!try_lock(m))
 		return EBUSY;
 	hf_run_taken(m, 0, caller);
 	return 0;
@@ -279,7 +271,7 @@ int hf_run_trylock(pthread_mutex_t *mutex, const void *caller)
 
 	if (HF_UNLIKELY(!hf_run_is_plain(m)))
 		return trylock_any(m, caller);
-	return trylock_marked(m) ? 0 : EBUSY;
+	return try_lock(m) ? 0 : EBUSY;
 }
 
 HF_RUN_EXPORT int pthread_mutex_trylock(pthread_mutex_t *mutex)

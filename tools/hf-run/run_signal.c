@@ -6,8 +6,8 @@
  *   INT, TERM, HUP   on_terminate(), in place of the default
  *   HF_RUN_SIGNAL    on_request(), in place of the default: writes the profile, and goes on
  *
- * A program that asks what the handler is must not find ours: CPython, for example, installs its own
- * for SIGINT only where it finds the default. sigset() and System V's signal() are left out.
+ * A program that asks what the handler is must not find ours: CPython, for example, installs its
+ * own for SIGINT only where it finds the default. sigset() and System V's signal() are left out.
  */
 #include <errno.h>
 #include <signal.h>

@@ -4,7 +4,7 @@
  *
  * The class of a mutex is the place that made it (run_place.c), as a stack: all mutexes of a
  * program may be made in one wrapper. A mutex without init is a class of its own. Class and
- * identity are in the mutex, so they are exact, and memory that becomes another one inherits nothing.
+ * identity are in the mutex: they are exact, and memory that becomes another one inherits nothing.
  *
  * A program may free a mutex that it holds, as an object that is torn down under its own lock does.
  * So only the mutex that a call is about is read here, not those that the thread holds meanwhile.

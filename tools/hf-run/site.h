@@ -25,7 +25,13 @@ extern HF_RUN_THREAD const void *hf_run_call_site __attribute__((visibility("hid
 uint64_t hf_run_profile_begin(void);
 void hf_run_profile_end(uint64_t start, enum hf_detail_profile_kind kind);
 
-/* src/parking/parking.c: a waiter is queued, and is about to wait; returns the deadline. It ends. */
+/*
+ * src/parking/parking.c: a mark in a mutex's word does not say who will unlock it, since programs
+ * may let another thread do that.
+ */
+#define HF_DETAIL_PARKING_TRUSTS_MARKS 0
+
+/* src/parking/parking.c: a waiter is queued and is about to wait: returns the deadline. It ends. */
 #define HF_DETAIL_PARKING_QUEUED(waiter, deadline) hf_run_queued(waiter, deadline)
 #define HF_DETAIL_PARKING_LEFT() hf_run_left()
 struct hf_detail_waiter;

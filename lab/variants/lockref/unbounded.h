@@ -9,7 +9,7 @@
  *   the retries grow with the cores, to about 25 for each success at 28 threads on one machine.
  *
  * The type, state, orderings and all other operations are those of holdfast/lockref.h. Its
- * invariants hold except I4: there is no limit.
+ * invariants hold, but for lockref I4: there is no limit after which the lock is taken.
  */
 #include <holdfast/lockref.h>
 

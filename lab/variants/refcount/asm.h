@@ -206,7 +206,7 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_asm_dec_and_test(hf_refcount_t *r)
 		hf_detail_refcount_saturate_one(r, HF_REPORT_SUB_UAF);
 		return false;
 	}
-	hf_atomic32_fence_acquire(&r->refs); /* I3 */
+	hf_atomic32_fence_acquire(&r->refs); /* sees the other holders' writes */
 	return true;
 }
 

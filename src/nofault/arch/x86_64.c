@@ -181,9 +181,9 @@ fault:
  *
  *   The upper registers of AVX-512 need no VZEROUPPER.
  *
- * Registers   clear: rdi = p, rsi = len; fill: rdi = p, rsi = eight times the byte, rdx = len; copy:
- *             rdi = to, rsi = from, rdx = len; the code after a fault needs them, so they never
- *             change; rax = the bytes left
+ * Registers   clear: rdi = p, rsi = len; fill: rdi = p, rsi = eight times the byte, rdx = len;
+ *             copy: rdi = to, rsi = from, rdx = len; the code after a fault needs them, so they
+ *             never change; rax = the bytes left
  *
  * Up to 15 bytes: stores of up to 8, which may cross pages (see the top of this file).
  */
@@ -288,7 +288,9 @@ HF_USED_BY_ASSEMBLY size_t hf_detail_copy_few_fault(char *to, const char *from, 
 	"	cmova	%rcx, %rax\n" \
 	"89:\n" VZ \
 	"	ret\n" \
-	EACH("0,2,4,8", "9\\i:	mov	$\\i, %" LAST "\n" "	jmp	hf_detail_" VERB "_few_fault\n")
+	EACH("0,2,4,8", \
+	     "9\\i:	mov	$\\i, %" LAST "\n" \
+	     "	jmp	hf_detail_" VERB "_few_fault\n")
 
 /* Returns 0 bytes left. */
 #define DONE(VZ) \
@@ -618,7 +620,7 @@ SET_BY_HAND(fill, avx512, "rsi", "esi", "sil", "2", "vmovdqu64",
 COPY_BY_HAND(hand_avx2, "", "vmovdqu", "	vzeroupper\n", "hand_avx2", COPY_128_BY_32,
 	COPY_256_BY_32("more_hand_avx2")
 	FROM_257 ":\n"
-	"	test	$31, %dil\n" /* of unaligned stores every second one lies on two cache lines */
+	"	test	$31, %dil\n" /* every second unaligned store lies on two lines */
 	"	jnz	hf_detail_copy_more_hand_avx2\n"
 	UP_TO("512", "rdx", "hf_detail_copy_more_hand_avx2", "copy_more_hand_avx2")
 	LOAD_FIRST_32("0,1,2,3,4,5,6,7")

@@ -28,16 +28,16 @@ static const struct {
 	/* clang-format off */
 	{ "AuthenticAMD", 0x19, 0x10, 0x1f,
 	  { HF_DETAIL_VECTORS_AVX512, HF_DETAIL_VECTORS_AVX2, 16 * MIB, 32 * MIB,
-	    "Zen 4 (family 25 model 17): copies of 512 B to 4 KiB by 64 bytes take up to 1.35 times "
-	    "those by 32" } },
+	    "Zen 4 (family 25 model 17): copies of 512 B to 4 KiB by 64 bytes take up to 1.35 "
+	    "times those by 32" } },
 	{ "GenuineIntel", 6, 0xcf, 0xcf,
 	  { HF_DETAIL_VECTORS_AVX512, HF_DETAIL_VECTORS_AVX512, 16 * MIB, 32 * MIB,
-	    "Emerald Rapids (family 6 model 207): copies of 129 to 256 B by 32 bytes take up to 1.37 "
-	    "times those by 64" } },
+	    "Emerald Rapids (family 6 model 207): copies of 129 to 256 B by 32 bytes take up to "
+	    "1.37 times those by 64" } },
 	{ "GenuineIntel", 6, 0x55, 0x55,
 	  { HF_DETAIL_VECTORS_AVX2, HF_DETAIL_VECTORS_AVX2, 16 * MIB, 32 * MIB,
-	    "Skylake-X, Cascade Lake, Cooper Lake: not measured; their clock falls where registers of "
-	    "64 bytes are used" } },
+	    "Skylake-X, Cascade Lake, Cooper Lake: not measured; their clock falls where registers "
+	    "of 64 bytes are used" } },
 	/* clang-format on */
 };
 

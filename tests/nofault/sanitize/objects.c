@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * objects - for run.py: accesses that a sanitizer must report, and some that it must not. Exit status 0 = no
- * report.
+ * objects - for run.py: accesses that a sanitizer must report, and some that it must not. Exit
+ * status 0 = no report.
  *
- *   objects list                     prints the operations in sanitize.h's table: NAME READS WRITES (0 or 1)
+ *   objects list                     prints sanitize.h's table: NAME READS WRITES (0 or 1)
  *   objects reads|writes OPERATION   reads or writes beyond the end of a heap block
  *   objects uses OPERATION           uses what the operation has written
  *   objects WHAT                     see main()
@@ -34,8 +34,9 @@ static int uses(const void *p, size_t len)
 }
 
 /*
- * Runs each operation on `len` bytes of both, or on the word that ends there. Returns how many of the last
- * bytes it has written. An operation in the table without a function here is a compile error.
+ * Runs each operation on `len` bytes of both, or on the word that ends there. Returns how many of
+ * the last bytes it has written. An operation in the table without a function here is a compile
+ * error.
  */
 /* clang-format off */
 #define OPERATION(name) static size_t do_##name(char *to, char *from, size_t len)
@@ -102,25 +103,25 @@ OPERATION(hf_copy_iovec_nofault)
 }
 
 /* Runs `call` on the last word of each range; `found` is what it read. Returns `written`. */
-#define WORD(operation, bits, call, written)                                                            \
-	OPERATION(hf_##operation##bits##_nofault)                                                       \
-	{                                                                                               \
-		uint##bits##_t found;                                                                   \
-                                                                                                        \
-		(void)found;                                                                            \
-                                                                                                        \
-		to += len - bits / 8;                                                                   \
-		from += len - bits / 8;                                                                 \
-		if (call)                                                                               \
-			exit(3);                                                                        \
-		return written;                                                                         \
+#define WORD(operation, bits, call, written)                                                       \
+	OPERATION(hf_##operation##bits##_nofault)                                                  \
+	{                                                                                          \
+		uint##bits##_t found;                                                              \
+                                                                                                   \
+		(void)found;                                                                       \
+                                                                                                   \
+		to += len - bits / 8;                                                              \
+		from += len - bits / 8;                                                            \
+		if (call)                                                                          \
+			exit(3);                                                                   \
+		return written;                                                                    \
 	}
-#define PLAIN(bits)                                                                                     \
-	WORD(load, bits, hf_load##bits##_nofault(&found, from), found == 77)                            \
+#define PLAIN(bits)                                                                                \
+	WORD(load, bits, hf_load##bits##_nofault(&found, from), found == 77)                       \
 	WORD(store, bits, hf_store##bits##_nofault(to, 7), bits / 8)
-#define ATOMIC(bits)                                                                                    \
-	WORD(cmpxchg, bits, hf_cmpxchg##bits##_nofault(to, 1, 2, &found), found == 77)                  \
-	WORD(exchange, bits, hf_exchange##bits##_nofault(to, 1, &found), bits / 8)                      \
+#define ATOMIC(bits)                                                                               \
+	WORD(cmpxchg, bits, hf_cmpxchg##bits##_nofault(to, 1, 2, &found), found == 77)             \
+	WORD(exchange, bits, hf_exchange##bits##_nofault(to, 1, &found), bits / 8)                 \
 	WORD(fetch_add, bits, hf_fetch_add##bits##_nofault(to, 1, &found), found == 77)
 
 /* clang-format on */

@@ -59,8 +59,11 @@ MUTANTS = [
     ("open.by_this_library", "run_open.c", "\treturn hf_run_real()->open(file, mode & ~RTLD_DEEPBIND);",
      "\tvoid *opened = hf_run_real()->open(file, mode & ~RTLD_DEEPBIND);\n\n\t__asm__ volatile(\"\" ::: \"memory\");\n"
      "\treturn opened;", "opens", "cannot open shared object"),
+    ("parking.trusts_marks", "site.h", "HF_DETAIL_PARKING_TRUSTS_MARKS 0", "HF_DETAIL_PARKING_TRUSTS_MARKS 1", "handoff"),
     ("errno.of_a_constructor", "src/process/process.c", "\terrno = kept;\n", "", "brief", r"^line \d+: errno == 0"),
     ("errno.of_a_report", "run_validate.c", "\terrno = kept;\n", "", "order", "errno has changed"),
+    ("memo.words_not_compared", "run_memo.c", "if (*memo->word[i] - 1 != (uintptr_t)memo->stack.frame[i])",
+     "if (!memo->word[i])", "order", "made at wrapped_init"),
     ("validate.class_of_held", "src/validate/validate.c", "HF_DETAIL_VALIDATE_CLASS(first->label)",
      "HF_DETAIL_VALIDATE_CLASS(HF_DETAIL_VALIDATE_LABEL(lock))", "unmapped", "status -11"),
     ("validate.identity_of_held", "src/validate/validate.c", "!class1 ? first->identity :",
