@@ -28,13 +28,22 @@
  *
  * State
  *   hf_cond_t          the number of its waiters; their queue is in the table of waiters
- *                      (src/parking/parking.c)
+ *                      (src/parking/queue.h)
  *   hf_cond_shared_t   a sequence number that each signal changes; bit 0: threads may be parked
  *
- *   A thread spins for up to 10 us before it parks if its recent spins ended with a signal,
- *   otherwise in one wait of 32; never with one processor. To signal a spinning thread takes no
- *   system call. Once a turn (300 us) a spinning thread yields its processor, since a signalled
- *   thread may need it.
+ * Guarantees
+ *   No signal is lost, if the condition is changed with the mutex held: a thread counts as waiting
+ *   before it releases the mutex. A waiter that times out consumes no signal.
+ *   The first thread that returns after a signal or broadcast may free the condition variable if no
+ *   other thread is going to wait or signal: those that were woken do not touch it again.
+ *   Between processes, a killed process loses at most the one signal that its own waiter was given;
+ *   waiters of other processes recheck after 64 ms.
+ *
+ * Who runs
+ *   A thread spins for up to 10 us before it parks if its recent spins ended with a signal. After a
+ *   spin without a signal it spins in one of 32 waits only, and ever more rarely; never with one
+ *   processor. To signal a spinning thread takes no system call. Once a turn (300 us) a spinning
+ *   thread yields its processor, since a signalled thread may need it.
  *
  *   A signal wakes one thread, which then competes for the mutex like any other. A broadcast does
  *   not wake threads only to have them park again at the mutex: it moves the parked ones from the
@@ -48,23 +57,15 @@
  *   Where one thread waits, a wait and its signal take no lock but the mutex, and no system call
  *   but those that park and wake.
  *
- * Invariants
- *   C1  No signal is lost: a thread queues itself, or reads the number, before it releases the mutex. A
- *       thread that changes the condition under that mutex and then signals finds the waiter.
- *   C2  A thread that was woken or moved does not touch the condition variable again, and a signal or
- *       broadcast does not touch it after it has released a waiter: the first thread that returns
- *       may free it if no other thread is going to wait or signal.
- *   C3  A waiter that times out never consumes a signal: under the lock of the bucket it either leaves
- *       the queue of the condition variable, or finds that a signal has dequeued it.
- *   C4  In the child of a fork no thread waits, and no signal finds one that does: a signal handler
- *       that interrupts a wait and forks must not return in the child. A mutex that another thread
- *       held at the fork, or was releasing on its way into a wait, stays locked in the child: fork
- *       with the mutex held. In the child the number may still count those that waited at the fork:
- *       then signals look for them in vain. A handler must not jump out of a signal or broadcast.
- *   C5  A killed process loses at most the one signal that its own waiter was given; waiters of
- *       other processes recheck after 64 ms.
- *   C6  A signalled thread may return, and reuse its stack, before the signal has returned. So the signal
- *       reads and writes the waiter before it releases the new state, which the thread acquires.
+ *   A signal goes to the waiter that has waited longest, even if a debugger or a signal handler has
+ *   stopped its thread: that thread returns from its wait when it runs again, and no other one is
+ *   woken in its place. A broadcast wakes all others.
+ *
+ * fork
+ *   In the child no thread waits, and signals find none. A mutex that another thread held at the fork,
+ *   or was releasing on its way into a wait, stays locked in the child: fork with the mutex held. A
+ *   signal handler that interrupts a wait and forks must not return in the child; one that
+ *   interrupts a signal, a broadcast or an unlock may. A handler must not jump out of any of them.
  *
  *   No wait is a cancellation point; a thread that is cancelled asynchronously must not be in one.
  *
@@ -80,7 +81,7 @@
  *     wait_until
  *   signal, broadcast     none; the mutex publishes the condition
  *
- * Source      docs/design/0019-parking.md
+ * Source      docs/design/0019-parking.md; the proofs: src/cond/cond.c
  */
 #include "mutex.h"
 
@@ -175,7 +176,7 @@ HF_INLINE bool hf_cond_wait_timeout(hf_cond_t *cond, hf_mutex_t *mutex, uint64_t
  */
 HF_INLINE void hf_cond_signal(hf_cond_t *cond)
 {
-	if (HF_UNLIKELY(hf_atomic32_load_relaxed(&cond->waiters))) /* C1 */
+	if (HF_UNLIKELY(hf_atomic32_load_relaxed(&cond->waiters)))
 		hf_detail_cond_wake(&cond->waiters, false);
 }
 
@@ -187,7 +188,7 @@ HF_INLINE void hf_cond_signal(hf_cond_t *cond)
  */
 HF_INLINE void hf_cond_broadcast(hf_cond_t *cond)
 {
-	if (HF_UNLIKELY(hf_atomic32_load_relaxed(&cond->waiters))) /* C1 */
+	if (HF_UNLIKELY(hf_atomic32_load_relaxed(&cond->waiters)))
 		hf_detail_cond_wake(&cond->waiters, true);
 }
 

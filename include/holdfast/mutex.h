@@ -39,7 +39,10 @@
  * Guarantees
  *   A free mutex can be taken by any running thread, past all waiters (barging), whatever happened to
  *   any waiter: one that is killed, or left behind by a fork, leaves nothing in the word (between
- *   processes, one needless system call). A waiter that times out consumes no wake-up.
+ *   processes, one needless system call). A waiter whose thread is stopped, by a signal handler that
+ *   sleeps, a debugger or a frozen cgroup, or that gets no processor, does not keep those behind it
+ *   from the mutex: they pass over it, at once if it was stopped in its sleep, else within 64 to
+ *   256 ms. A waiter that times out consumes no wake-up, and has tried once more.
  *   After its store an unlock does not touch the mutex, unless a thread is queued for it, which keeps
  *   it alive: so the next holder may unlock and free the mutex at once.
  *   A holder that is killed leaves the mutex locked: use hf_mutex_shared_lock_timeout().
@@ -64,11 +67,12 @@
  *   that runs the process, so its calls are limited to an eighth of wall time. No operation is a
  *   cancellation point; cancelling a waiting thread asynchronously breaks the queue.
  *   One parked thread is woken at a time. While it gets no processor, those parked behind it wait for
- *   it even if the mutex is free; running threads take the mutex past them. A thread of SCHED_FIFO
- *   parked behind one of SCHED_IDLE, which was woken on a busy processor, waited for 901 ms, with a
- *   pthread mutex for 1 ms: let threads that share a mutex have comparable priorities.
+ *   it even if the mutex is free, for up to 256 ms; running threads take the mutex past them. So a
+ *   thread of SCHED_FIFO may wait that long behind one of SCHED_IDLE, which was woken on a busy
+ *   processor (with a pthread mutex it waited for 1 ms): let threads that share a mutex have
+ *   comparable priorities. Each thread parked behind another one wakes up so often, too.
  *
- * Source      docs/design/0014-mutex.md; the waiters and the proofs: src/parking/parking.c
+ * Source      docs/design/0014-mutex.md; the waiters and the proofs: src/parking/queue.h, to_lock.c
  */
 #include "internal/guard.h"
 #include "internal/parking.h"
@@ -94,8 +98,9 @@ typedef struct HF_CAPABILITY("mutex") hf_mutex_shared {
 } hf_mutex_shared_t;
 
 /*
- * hf_mutex_t's word is 0, free, or not, locked: 1, or the mark of a holder that uses condition
- * variables (W6 in src/parking/parking.c). Its waiters are in a table of the process.
+ * hf_mutex_t's word is 0 while it is free. While it is locked it is 1, or the holder's mark: a number
+ * that a thread gets when it first uses a condition variable, so that its signals know that it holds
+ * the mutex. Its waiters are in a table of the process.
  */
 #define HF_DETAIL_MUTEX_LOCKED 1u
 #define HF_DETAIL_MUTEX_PARKED 2u /* of hf_mutex_shared_t: locked, and threads may be parked */

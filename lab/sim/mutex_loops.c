@@ -24,7 +24,9 @@
 #ifdef HF_DETAIL_PARKING_BUCKETS
 /* The table is in simulated memory. */
 #define HF_DETAIL_PARKING_IS_MODEL
-#include "../../src/parking/parking.c"
+#include "../../src/parking/queue.c"
+#include "../../src/parking/to_lock.c"
+#include "../../src/parking/to_wait.c"
 
 const hf_atomic32_t *volatile hf_detail_parking_need;
 

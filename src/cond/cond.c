@@ -1,7 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cond - waiting and waking. C1 to C6 are defined in include/holdfast/cond.h; the queue of an
- * hf_cond_t is in src/parking/parking.c.
+ * cond - waiting and waking. The queue of an hf_cond_t is in src/parking.
+ *
+ * Invariants
+ *   C1  No signal is lost: a thread queues itself, or reads the number, before it releases the mutex. A
+ *       thread that changes the condition under that mutex and then signals finds the waiter.
+ *   C2  A thread that was woken or moved does not touch the condition variable again, and a signal or
+ *       broadcast does not touch it after it has released a waiter: the first thread that returns
+ *       may free it if no other thread is going to wait or signal.
+ *   C3  A waiter that times out never consumes a signal: under the lock of the bucket it either leaves
+ *       the queue of the condition variable, or finds that a signal has dequeued it.
+ *   C4  In the child of a fork no thread waits, and no signal finds one that does, also if a signal
+ *       handler has forked in the middle of a signal or an unlock (parking Q7: waiters of the parent
+ *       are recognised, and dropped). The number may still count those that waited at the fork: a
+ *       signal then takes the slow path, finds no waiter, and sets the number to 0.
+ *   C5  A killed process loses at most the one signal that its own waiter was given; waiters of
+ *       other processes recheck after 64 ms.
+ *   C6  A signalled thread may return, and reuse its stack, before the signal has returned. So the signal
+ *       reads and writes the waiter before it releases the new state, which the thread acquires.
  */
 #include "holdfast/cond.h"
 
@@ -29,9 +45,9 @@ static __thread int32_t spin_pause __attribute__((tls_model("initial-exec")));
 enum { CREDIT_MAX = 8, PAUSE_MIN = 32, PAUSE_MAX = 1024 };
 
 /*
- * A thread spins as long as its spins end with a signal. Otherwise it spins once in 32 waits, then in 64,
- * and so on up to 1,024, until a spin ends with a signal: one that needs this processor cannot come
- * meanwhile. With one processor it never spins.
+ * A thread spins in each wait as long as its spins end with a signal. After one that does not, it spins
+ * in one of 32 waits only, then in one of 64, and so on up to 1,024, until a spin ends with a signal: the
+ * signaller may need this processor, and then no spin can succeed. With one processor it never spins.
  */
 static bool should_spin(void)
 {
@@ -105,26 +121,23 @@ __attribute__((__noinline__)) bool hf_detail_cond_wait(hf_atomic32_t *cond, hf_a
 							   spin_while };
 	static const struct hf_detail_wait_calls parks = { hf_detail_mutex_try_lock, unlock_to_wait,
 							   NULL };
-	struct hf_detail_waited waited = { 0, NULL };
-	uint64_t start = hf_detail_profile_begin();
+	uint64_t start = hf_detail_profile_begin(), moved = 0;
 	enum hf_detail_park result;
 
 	if (HF_UNLIKELY(!hf_detail_parking_table()))
 		return wait_unqueued(cond, mutex, deadline);
 	(void)hf_detail_parking_mark();
 	result = hf_detail_park_to_wait(cond, mutex, should_spin() ? &spins : &parks, deadline,
-					&waited);
-	if (waited.moved)
-		start += hf_detail_profile_begin() - waited.moved;
+					&moved);
+	if (moved)
+		start += hf_detail_profile_begin() - moved;
 	hf_detail_profile_end(start, HF_DETAIL_PROFILE_COND, cond, HF_DETAIL_CALL_SITE);
 	if (result != HF_DETAIL_PARK_LOCKED && !hf_detail_mutex_try_lock(mutex)) {
-		if (!waited.moved)
-			waited.moved = hf_detail_profile_begin();
+		if (!moved)
+			moved = hf_detail_profile_begin();
 		(void)hf_detail_mutex_lock_contended(mutex, HF_ENV_FOREVER);
 	}
-	hf_detail_profile_end(waited.moved, HF_DETAIL_PROFILE_MUTEX, mutex, HF_DETAIL_CALL_SITE);
-	if (waited.behind)
-		hf_detail_move_behind(waited.behind);
+	hf_detail_profile_end(moved, HF_DETAIL_PROFILE_MUTEX, mutex, HF_DETAIL_CALL_SITE);
 	return result != HF_DETAIL_PARK_TIMED_OUT;
 }
 

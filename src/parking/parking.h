@@ -3,17 +3,16 @@
 #define HF_SRC_PARKING_H
 /*
  * parking - operations of the table in which threads wait, for any kind of lock; one table for each
- * process. parking.c has a waiter's states, the invariants and the proofs.
+ * process. queue.h has a waiter's states and the invariants, to_lock.c why no wake-up is lost.
  *
  * Use when / not when
  *   To implement a lock, or a condition variable, whose word has no room for a queue. Not between
  *   processes: each has its own table.
  *
- *   Its clients (mutex, cond) never touch a queue. What they do themselves are callbacks:
- *
- *     try_lock       tries once to acquire the lock. A lock's word is 0 while it is free
- *     before_sleep   the thread is queued: unlock the lock
- *     spin           spin before parking while a word has a value; true = it has changed
+ *   Its clients (mutex, cond) never touch a queue. What they do themselves are callbacks. They run in
+ *   the waiting thread, with its signals as the caller had them, and while it holds no bucket's lock:
+ *   so they may call the operations below for other locks than the one that they wait for. They must
+ *   return: no longjmp(), no C++ exception.
  */
 #include "holdfast/internal/parking.h"
 
@@ -23,13 +22,14 @@
 #define HF_DETAIL_PARKING_NUMBER uint32_t
 #endif
 
-/* The states of a waiter, drawn in parking.c. */
+/* The states of a waiter, drawn in queue.h. */
 enum {
 	HF_DETAIL_WAITER_PARKED,
 	HF_DETAIL_WAITER_RELEASED,
 	HF_DETAIL_WAITER_SPINNING,
 	HF_DETAIL_WAITER_WAKING,
 	HF_DETAIL_WAITER_HEAD,
+	HF_DETAIL_WAITER_ABSENT,
 };
 
 struct hf_detail_waiter {
@@ -37,12 +37,13 @@ struct hf_detail_waiter {
 	const void *at;      /* in whose queue it is: its lock, or what it waits for */
 	hf_atomic32_t *lock; /* what it will lock */
 	struct hf_detail_waiter *next, *prev;
-	struct hf_detail_waiter *behind; /* the one that its thread moves to the lock's queue: W7 */
-	uint64_t born;                   /* `born` of the bucket in which it was queued: Q7 */
+	struct hf_detail_waiter *behind;    /* takes its place as the lock's sole waiter: W7 */
+	uint64_t born;                      /* `born` of the bucket in which it was queued: Q7 */
 	HF_DETAIL_PARKING_NUMBER processor; /* where its thread ran before it queued */
 	uint64_t moved; /* when it was moved to its lock's queue, or 0; only for the profile */
 	/* In the queue of what it waits for; under its bucket's lock. */
 	HF_DETAIL_PARKING_BOOL queued;
+	hf_atomic32_t looks; /* 1: its thread will check the lock before it sleeps (W1) */
 };
 
 /* The flags of a bucket. Locks that share the bucket share them: only fairness depends on that. */
@@ -67,7 +68,10 @@ struct hf_detail_parking {
 	struct hf_detail_bucket bucket[HF_DETAIL_PARKING_BUCKETS];
 };
 
-/* First timeout of a parked thread that may have missed its wake-up; it doubles each time. */
+/*
+ * The first sleep of a first waiter that may have missed its wake-up (W1), doubled each time; the longest
+ * one, which is also the first sleep of a waiter behind others (W8).
+ */
 #ifndef HF_DETAIL_RECHECK_NS
 #define HF_DETAIL_RECHECK_NS 1000000
 #endif
@@ -81,17 +85,24 @@ enum hf_detail_park {
 	HF_DETAIL_PARK_TIMED_OUT, /* not locked; no wake-up was consumed */
 };
 
+/*
+ * Tries once to acquire the lock, whose word is 0 while it is free. Called at any point of a wait, and
+ * often; must not wait. Acquires if it returns true.
+ */
 typedef bool hf_detail_try_lock_t(hf_atomic32_t *lock);
-
-/* What a wait leaves to do. */
-struct hf_detail_waited {
-	uint64_t moved;                  /* for the profile: when it began to wait for the lock */
-	struct hf_detail_waiter *behind; /* NULL, or for hf_detail_move_behind(): W7 */
-};
 
 struct hf_detail_wait_calls {
 	hf_detail_try_lock_t *try_lock;
+	/*
+	 * Called once, when this thread is queued: unlocks the lock, which it holds. A signal may come
+	 * before it returns. @parks: the thread parks next, so a waiter may have its processor
+	 * (hf_detail_unpark_and_leave()); otherwise it spins.
+	 */
 	void (*before_sleep)(hf_atomic32_t *lock, bool parks);
+	/*
+	 * NULL, or called once, after before_sleep: spins while *@word is @value and the deadline has
+	 * not passed, for a time of its own choice. Returns true if the word has changed.
+	 */
 	bool (*spin)(const hf_atomic32_t *word, uint32_t value, uint64_t deadline);
 };
 
@@ -101,13 +112,17 @@ HF_BEGIN_DECLS
 struct hf_detail_parking *hf_detail_parking_table(void);
 
 /*
- * Queues this thread at a lock, and waits until it has acquired it. @in_exchange: only if another
- * waiter runs on this processor in its place; if there is none, PARK_NONE, and a new turn begins.
+ * All of them: any thread that holds no bucket's lock; no signal handler. They take bucket locks for less
+ * than a microsecond, with signals blocked.
+ *
+ * Queues this thread at a lock, and waits until it has acquired it: LOCKED, with acquire; RELEASED, to
+ * compete as a newcomer; or TIMED_OUT, after a last try. @in_exchange: only if another waiter runs on
+ * this processor in its place; if there is none, PARK_NONE at once, and a new turn begins.
  */
 enum hf_detail_park hf_detail_park_to_lock(hf_atomic32_t *lock, hf_detail_try_lock_t *try_lock,
 					   uint64_t deadline, bool in_exchange);
 
-/* After an unlock: wakes the first waiter, if it is parked. */
+/* After an unlock that has found `need` set: wakes the first waiter, if it is parked. */
 void hf_detail_unpark_first(hf_atomic32_t *lock);
 
 /*
@@ -118,16 +133,18 @@ void hf_detail_unpark_and_leave(hf_atomic32_t *lock);
 
 /*
  * Queues this thread at @at, a number of waiters, and waits until it is unparked; then it has been
- * RELEASED, or has waited for the lock, too, and is LOCKED. Without `spin` it parks at once.
+ * RELEASED, or has waited for the lock, too, and is LOCKED. TIMED_OUT: not unparked, and not counted any
+ * more. @calls run in the order before_sleep, spin, try_lock. @moved: for the profile, when it began to
+ * wait for the lock, or 0.
  */
 enum hf_detail_park hf_detail_park_to_wait(hf_atomic32_t *at, hf_atomic32_t *lock,
 					   const struct hf_detail_wait_calls *calls,
-					   uint64_t deadline, struct hf_detail_waited *waited);
+					   uint64_t deadline, uint64_t *moved);
 
-/* Moves a waiter to the queue of the lock, which this thread holds (W7). */
-void hf_detail_move_behind(struct hf_detail_waiter *behind);
-
-/* Unparks the first thread that waits at @at, or all: releases it, or moves it to its lock's queue. */
+/*
+ * Unparks the first thread that waits at @at, or all: releases it, or moves it to its lock's queue. The
+ * memory at @at is not touched after the first of them was released. The caller may hold the lock.
+ */
 void hf_detail_unpark_one(hf_atomic32_t *at);
 void hf_detail_unpark_all(hf_atomic32_t *at);
 
@@ -138,7 +155,7 @@ uint32_t hf_detail_parking_mark(void);
 bool hf_detail_turn_is_over(uint32_t turns);
 void hf_detail_turn_begin(void);
 
-/* For parking.c and tests: the lock of an address's bucket. Signals are blocked meanwhile (Q4). */
+/* For src/parking and tests: the lock of an address's bucket. Signals are blocked meanwhile (Q4). */
 struct hf_detail_bucket *hf_detail_bucket_lock(const void *at);
 void hf_detail_bucket_unlock(struct hf_detail_bucket *bucket);
 

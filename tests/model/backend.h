@@ -121,6 +121,8 @@ namespace hf_model
 	/* Parking: other threads may run between the check and the sleep; a wakeup is lost. */     \
 	X(park_torn)                                                                                \
 	X(unpark_missing)                                                                           \
+	/* This wake-up says that it has found a sleeper. */                                        \
+	X(unpark_says_one)                                                                          \
 	X(requeue_missing)                                                                          \
 	/* For the files that name them. */                                                         \
 	X(own)

@@ -16,6 +16,7 @@
  *   in turn     a broadcast by a thread that knows that it holds the mutex: each waiter moves the next
  *   stale       a bucket's last waiter has cleared its flags, and another thread moves a waiter there
  *               without the bucket's lock: its unlock must not see the flags as they were
+ *   stopped     a waiter stops in its sleep: after a broadcast the other one returns all the same (W8)
  *   forked      a signal handler forks at any access of an unlock, or of a signal: the child goes on
  *               with an empty table, and leaves it empty
  *   strangers   relay beside a thread that waits with another mutex, in the same bucket
@@ -23,30 +24,32 @@
  *               no thread touches it afterwards (C2)
  * and at the end the table is empty.
  */
-// MUTANT: waiters_not_counted HF_MUTANT=fetch_add_missing HF_MUTANT_IN=count_waiters
-// MUTANT: signalled_and_not_woken HF_MUTANT=unpark_missing HF_MUTANT_IN=waiter_wake
-// MUTANT: signalled_release HF_MUTANT=xchg_acq_rel_loses_release HF_MUTANT_IN=waiter_release
-// MUTANT: signalled_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=waiter_is_released
+// MUTANT: waiters_not_counted HF_MUTANT=fetch_add_missing HF_MUTANT_IN=hf_detail_count_waiters
+// MUTANT: signalled_and_not_woken HF_MUTANT=unpark_missing HF_MUTANT_IN=hf_detail_waiter_wake
+// MUTANT: signalled_release HF_MUTANT=xchg_acq_rel_loses_release HF_MUTANT_IN=hf_detail_waiter_release
+// MUTANT: signalled_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=hf_detail_waiter_is_released
 // MUTANT: spin_ends_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=spin_until_released
-// MUTANT: park_torn HF_MUTANT=park_torn HF_MUTANT_IN=waiter_park
-// MUTANT: not_next HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=enqueue
+// MUTANT: park_torn HF_MUTANT=park_torn HF_MUTANT_IN=hf_detail_waiter_park
+// MUTANT: not_next HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=hf_detail_enqueue
 // MUTANT: moved_without_barrier HF_MUTANT=barrier_missing HF_MUTANT_IN=move_to_lock HF_MODEL_ONLY=near
 // MUTANT: moved_to_a_free_mutex HF_MUTANT=load_relaxed_is_1 HF_MUTANT_IN=move_to_lock HF_MODEL_ONLY=near
-// MUTANT: counts_late HF_MUTANT=fetch_add_late HF_MUTANT_IN=count_waiters HF_MODEL_ONLY=freed
-// MUTANT: arrives_release HF_MUTANT=cmpxchg64_release HF_MUTANT_IN=arrive
-// MUTANT: only_acquire HF_MUTANT=cmpxchg64_acquire HF_MUTANT_IN=take_only HF_MODEL_ONLY="cond: 3 threads, random"
-// MUTANT: only_taken_twice HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=take_only
+// MUTANT: counts_late HF_MUTANT=fetch_add_late HF_MUTANT_IN=hf_detail_count_waiters HF_MODEL_ONLY=freed
+// MUTANT: arrives_release HF_MUTANT=cmpxchg64_release HF_MUTANT_IN=hf_detail_arrive
+// MUTANT: only_acquire HF_MUTANT=cmpxchg64_acquire HF_MUTANT_IN=hf_detail_take_sole HF_MODEL_ONLY="cond: 3 threads, random"
+// MUTANT: only_taken_twice HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=hf_detail_take_sole
 // MUTANT: admits_acquire HF_MUTANT=cmpxchg64_acquire HF_MUTANT_IN=bucket_admit
 // MUTANT: admits_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=bucket_admit
-// MUTANT: opens_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=bucket_unlock_blocked HF_MODEL_ONLY="cond: 3 threads, random"
-// MUTANT: arrives_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=arrive HF_MODEL_ONLY=strangers
+// MUTANT: opens_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=hf_detail_bucket_unlock_blocked HF_MODEL_ONLY="cond: 3 threads, random"
+// MUTANT: arrives_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=hf_detail_arrive HF_MODEL_ONLY=strangers
 // MUTANT: left_torn HF_MUTANT=cmpxchg64_torn HF_MUTANT_IN=publish_sole_waiter HF_MODEL_ONLY=strangers
-// MUTANT: moved_and_not_needed HF_MUTANT=fetch_add_missing HF_MUTANT_IN=move_sole_waiter HF_MODEL_ONLY=relay
+// MUTANT: moved_and_not_needed HF_MUTANT=fetch_add_missing HF_MUTANT_IN=hf_detail_move_sole_waiter HF_MODEL_ONLY=relay
 // MUTANT: taken_and_still_needed HF_MUTANT=cmpxchg_missing HF_MUTANT_IN=need_less HF_MODEL_ONLY=relay
 // MUTANT: forked_and_less_than_none HF_MUTANT=cmpxchg_adds HF_MUTANT_IN=need_less HF_MODEL_ONLY=forked
 // MUTANT: forked_and_published HF_MUTANT=cmpxchg64_missing HF_MUTANT_IN=retract HF_MODEL_ONLY=forked
-// MUTANT: opens_release HF_MUTANT=cmpxchg64_release HF_MUTANT_IN=bucket_unlock_blocked HF_MODEL_ONLY=stale
-// MUTANT: moves_acquire HF_MUTANT=cmpxchg64_acq_rel_loses_acquire HF_MUTANT_IN=move_sole_waiter HF_MODEL_ONLY=stale
+// MUTANT: opens_release HF_MUTANT=cmpxchg64_release HF_MUTANT_IN=hf_detail_bucket_unlock_blocked HF_MODEL_ONLY=stale
+// MUTANT: moves_acquire HF_MUTANT=cmpxchg64_acq_rel_loses_acquire HF_MUTANT_IN=hf_detail_move_sole_waiter HF_MODEL_ONLY=stale
+// MUTANT: stopped_and_relied_on HF_MUTANT=unpark_says_one HF_MUTANT_IN=hf_detail_waiter_wake HF_MODEL_ONLY="stopped: 3"
+// MUTANT: stopped_with_one_behind HF_MUTANT=unpark_says_one HF_MUTANT_IN=hf_detail_waiter_wake HF_MODEL_ONLY="stopped in turn"
 // MUTANT: shared_signal_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=hf_detail_cond_shared_wake HF_MODEL_ONLY=shared
 // MUTANT: shared_broadcast_lost HF_MUTANT=requeue_missing HF_MODEL_ONLY=shared
 // MUTANT: shared_park_torn HF_MUTANT=park_torn HF_MUTANT_IN=shared_wait_at HF_MODEL_ONLY=shared
@@ -188,7 +191,7 @@ struct marked : one_processor<Base> {
 	{
 		(void)object, (void)before, (void)after;
 		moved_behind += rl::thread_index() != 0 &&
-				strcmp(at.func_, "move_sole_waiter") == 0;
+				strcmp(at.func_, "hf_detail_move_sole_waiter") == 0;
 	}
 };
 
@@ -239,7 +242,7 @@ public:
 	void changed(const void *object, uint64_t before, uint64_t after, const where &at)
 	{
 		(void)object, (void)before, (void)after;
-		moved_alone += strcmp(at.func_, "move_sole_waiter") == 0;
+		moved_alone += strcmp(at.func_, "hf_detail_move_sole_waiter") == 0;
 	}
 	void end()
 	{
@@ -317,7 +320,7 @@ public:
 		(void)before, (void)after;
 		threads[0].light_fences_missing |=
 			object == &hf_model::the_table->bucket[0].arrived.word &&
-			strcmp(at.func_, "move_sole_waiter") == 0;
+			strcmp(at.func_, "hf_detail_move_sole_waiter") == 0;
 	}
 	void end() { check(parking_.empty(), "nobody is left in the table"); }
 };
@@ -360,6 +363,7 @@ public:
 		waiter_.behind = NULL;
 		waiter_.moved = 0;
 		hf_atomic32_store_relaxed(&waiter_.state, HF_DETAIL_WAITER_PARKED);
+		hf_atomic32_store_relaxed(&waiter_.looks, 0);
 	}
 	~forked() { hf_model::before_access = NULL; }
 	void thread(unsigned int index)
@@ -368,8 +372,8 @@ public:
 			return;
 		k_.lock();
 		waiter_.at = Signals ? &k_.c.waiters : &k_.m.word;
-		count_waiters(Signals ? &k_.c.waiters : need_of(&k_.m.word), 1);
-		arrive(bucket_of(waiter_.at), &waiter_, 1);
+		hf_detail_count_waiters(Signals ? &k_.c.waiters : hf_detail_need_of(&k_.m.word), 1);
+		hf_detail_arrive(hf_detail_bucket_of(waiter_.at), &waiter_, 1);
 		left = 1 + rl::rand(30);
 		hf_model::before_access = count_down;
 		if (Signals)
@@ -381,6 +385,57 @@ public:
 		k_.unlock();
 	}
 	void end() { check(parking_.empty(), "the child's table is empty"); }
+};
+
+/*
+ * Threads 0 and 1 wait, and thread 0 stops in its sleep. Thread 2 broadcasts with the mutex held: thread 1
+ * must return before thread 0 goes on.
+ */
+class stopped : public hf_model::scenario {
+	own k_;
+	plain ready_;
+
+protected:
+	hf_model::parking parking_;
+	hf_model::stopper<2, false> stopper_;
+
+public:
+	stopped()
+	{
+		set(ready_, 0);
+		threads[2].mark = 4;
+	}
+	void thread(unsigned int index)
+	{
+		if (index == 2) {
+			until([this] {
+				return k_.c.waiters.own.now() == 2 &&
+				       hf_model::sleeping + stopper_.is_stopped() == 2;
+			});
+			k_.lock();
+			set(ready_, 1);
+			k_.broadcast();
+			k_.unlock();
+		} else {
+			k_.lock();
+			if (index == 0)
+				stopper_.begin_of_wait();
+			while (!get(ready_))
+				k_.wait();
+			if (index == 0)
+				stopper_.end_of_wait();
+			k_.unlock();
+		}
+		if (index != 0)
+			stopper_.other_has_ended();
+	}
+	void changed(const void *object, uint64_t before, uint64_t after, const where &at)
+	{
+		(void)before, (void)at;
+		if (object == &k_.m.word.own && after != 0 && rl::thread_index() == 0)
+			stopper_.end_of_wait();
+	}
+	void end() { check(parking_.empty(), "nobody is left in the table"); }
 };
 
 /* Thread 2 waits for thread 0, with a mutex of its own, while the other two signal each other. */
@@ -506,6 +561,8 @@ int main(int argc, char **argv)
 	run.search<relay<1>, 2>("relay", 1);
 	run.random<relay<2>, 2>("relay", 60000);
 	run.random<stale_flag, 3>("stale", 4000);
+	run.random<stopped, 3>("stopped", 30000);
+	run.random<one_processor<stopped>, 3>("stopped in turn", 30000);
 	run.random<forked<false>, 2>("forked", 2000);
 	run.random<forked<true>, 2>("forked", 4000);
 	run.random<strangers<1>, 3>("strangers", 60000);
@@ -523,9 +580,10 @@ int main(int argc, char **argv)
 	run.random<no_barrier<handover<own, 4, BROADCAST_INSIDE, true>>, 4>("no barrier", 30000);
 	run.must_reach("a thread waits", waited);
 	run.must_reach("a thread gives up", gave_up);
+	run.must_reach("a waiter stops in its sleep", hf_model::stopper<2, false>::stops);
 	run.must_reach("a fork within an unlock", forked<false>::forks);
 	run.must_reach("a fork within a signal", forked<true>::forks);
-	run.must_reach("a waiter moves the one behind it", moved_behind);
+	run.must_reach("an unlock puts the one behind a waiter in its place", moved_behind);
 	run.must_reach("a waiter is moved without the bucket's lock", moved_alone);
 	return run.end();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * mutex - include/holdfast/mutex.h, src/mutex and src/parking/parking.c; the model parks
+ * mutex - include/holdfast/mutex.h, src/mutex and src/parking; the model parks
  * and wakes the threads.
  *
  * Checked
@@ -19,6 +19,8 @@
  *                 the other threads; it unlocks the mutex and finds it free
  *   at one time   aimed at a narrow window: two mutexes in one bucket, each with a parked waiter,
  *                 are both unlocked before the first waiter runs (Q6)
+ *   stopped       the first waiter stops, in its sleep or anywhere in its wait: the one behind it gets
+ *                 the mutex all the same (W8)
  *   killed        a thread of another process dies at any step of its wait: the other threads
  *                 acquire the mutex, and at the end it is free; also while others time out
  * All timeouts are minimal, so that the search reaches every step early.
@@ -27,25 +29,27 @@
 // MUTANT: unlock_release HF_MUTANT=store_release HF_MUTANT_IN=hf_detail_mutex_set_free
 // MUTANT: unlock_without_fence HF_MUTANT=fence_light
 // MUTANT: parks_without_barrier HF_MUTANT=barrier_missing
-// MUTANT: need_not_published HF_MUTANT=fetch_add_missing HF_MUTANT_IN=bucket_update
+// MUTANT: need_not_published HF_MUTANT=fetch_add_missing HF_MUTANT_IN=hf_detail_bucket_update
 // MUTANT: not_marked_as_waking HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=mark_first_waking
-// MUTANT: wake_up_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=waiter_wake
-// MUTANT: park_torn HF_MUTANT=park_torn HF_MUTANT_IN=waiter_park
+// MUTANT: wake_up_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=hf_detail_waiter_wake
+// MUTANT: park_torn HF_MUTANT=park_torn HF_MUTANT_IN=hf_detail_waiter_park
 // MUTANT: take_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=hf_detail_mutex_swap
 // MUTANT: leaver_wakes_nobody HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=finish_wait HF_MODEL_ONLY="crossed: 3"
 // MUTANT: skips_the_wake_of_another HF_MUTANT=load_relaxed_is_1 HF_MUTANT_IN=need_is_one HF_MODEL_ONLY=at
-// MUTANT: parks_behind_an_old_flag HF_MUTANT=store_relaxed_keeps_bit1 HF_MUTANT_IN=change_flags HF_MODEL_ONLY=at
-// MUTANT: released_release HF_MUTANT=xchg_acq_rel_loses_release HF_MUTANT_IN=waiter_release HF_MODEL_ONLY="mutex: 3 threads, random"
-// MUTANT: released_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=waiter_is_released HF_MODEL_ONLY="mutex: 3 threads, random"
-// MUTANT: bucket_lock_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=bucket_lock_blocked
-// MUTANT: bucket_unlock_release HF_MUTANT=xchg_acq_rel_loses_release HF_MUTANT_IN=bucket_unlock_blocked
-// MUTANT: bucket_wake_up_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=bucket_unlock_blocked
-// MUTANT: bucket_park_torn HF_MUTANT=park_torn HF_MUTANT_IN=bucket_lock_blocked HF_MODEL_ONLY="mutex: 3 threads, random"
+// MUTANT: parks_behind_an_old_flag HF_MUTANT=store_relaxed_keeps_bit1 HF_MUTANT_IN=hf_detail_bucket_change_flags HF_MODEL_ONLY=at
+// MUTANT: released_release HF_MUTANT=xchg_acq_rel_loses_release HF_MUTANT_IN=hf_detail_waiter_release HF_MODEL_ONLY="mutex: 3 threads, random"
+// MUTANT: released_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=hf_detail_waiter_is_released HF_MODEL_ONLY="mutex: 3 threads, random"
+// MUTANT: bucket_lock_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf_detail_bucket_lock_blocked
+// MUTANT: bucket_unlock_release HF_MUTANT=xchg_acq_rel_loses_release HF_MUTANT_IN=hf_detail_bucket_unlock_blocked
+// MUTANT: bucket_wake_up_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=hf_detail_bucket_unlock_blocked
+// MUTANT: bucket_park_torn HF_MUTANT=park_torn HF_MUTANT_IN=hf_detail_bucket_lock_blocked HF_MODEL_ONLY="mutex: 3 threads, random"
 // MUTANT: unlock_stores_twice HF_MUTANT=store_release_twice HF_MUTANT_IN=hf_detail_mutex_set_free HF_MODEL_ONLY=freed
 // MUTANT: shared_take_acquire HF_MUTANT=xchg_acq_rel_loses_acquire HF_MUTANT_IN=hf_detail_mutex_shared_lock_parked HF_MODEL_ONLY=shared
 // MUTANT: shared_unlock_release HF_MUTANT=xchg_acq_rel_loses_release HF_MUTANT_IN=hf_detail_mutex_shared_release HF_MODEL_ONLY=shared
 // MUTANT: shared_wake_up_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=hf_detail_mutex_shared_wake HF_MODEL_ONLY=shared
 // MUTANT: shared_park_torn HF_MUTANT=park_torn HF_MUTANT_IN=hf_detail_mutex_shared_lock_parked HF_MODEL_ONLY=shared
+// MUTANT: stopped_and_relied_on HF_MUTANT=unpark_says_one HF_MUTANT_IN=hf_detail_waiter_wake HF_MODEL_ONLY="stopped asleep"
+// MUTANT: stopped_and_still_first HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=pass_over HF_MODEL_ONLY="stopped anywhere"
 #include "parking_model.h"
 
 #include "locks.h"
@@ -232,6 +236,63 @@ private:
 	static bool the_table_is_idle() { return !hf_model::the_table->bucket[0].first; }
 };
 
+/*
+ * Thread 2 holds the mutex until the others wait for it, thread 0 first, and thread 0 stops. Thread 1
+ * must get the mutex before thread 0 goes on.
+ */
+template <bool Anywhere>
+class stopped : public hf_model::scenario {
+	hf_mutex_t lock_;
+	hf_model::parking parking_;
+	hf_model::stopper<2, Anywhere> stopper_;
+	bool held_ = false, has_ended_ = false; /* thread 0 */
+
+	template <typename Condition>
+	static void until(Condition condition)
+	{
+		while (!condition())
+			rl::yield(1, HF_MODEL_HERE);
+	}
+
+public:
+	stopped() { hf_mutex_init(&lock_); }
+	void thread(unsigned int index)
+	{
+		if (index == 0) {
+			until([this] { return held_; });
+			stopper_.begin_of_wait();
+			hf_mutex_lock(&lock_);
+			stopper_.end_of_wait();
+		} else if (index == 1) {
+			until([this] {
+				return has_ended_ || (held_ && (hf_model::sleeping == 1 ||
+								stopper_.is_stopped()));
+			});
+			hf_mutex_lock(&lock_);
+		} else {
+			hf_mutex_lock(&lock_);
+			held_ = true;
+			if (!Anywhere)
+				until([this] {
+					return hf_model::sleeping + stopper_.is_stopped() == 2;
+				});
+		}
+		hf_mutex_unlock(&lock_);
+		if (index != 0)
+			stopper_.other_has_ended();
+		else
+			has_ended_ = true;
+	}
+	/* It stops no more when it has acquired the mutex. */
+	void changed(const void *object, uint64_t before, uint64_t after, const where &at)
+	{
+		(void)before, (void)at;
+		if (object == &lock_.word.own && after != 0 && rl::thread_index() == 0)
+			stopper_.end_of_wait();
+	}
+	void end() { check(parking_.empty(), "nothing is left in the table"); }
+};
+
 enum { TIMED = 1, NO_BARRIER = 2, FORK = 4, TWO = 8 };
 
 /*
@@ -375,6 +436,8 @@ int main(int argc, char **argv)
 
 	run.random<at_one_time<false>, 3>("at one time", 2000);
 	run.random<at_one_time<true>, 3>("at one time", 2000);
+	run.random<stopped<false>, 3>("stopped asleep", 30000);
+	run.random<stopped<true>, 3>("stopped anywhere", 60000);
 	run.random<watched<exclusion<own, 2>, 0, false>, 2>("no barrier", 30000);
 	run.random<watched<exclusion<own, 2>, 0, false>, 3>("no barrier", 30000);
 	run.random<watched<timeouts<own, 3>, 0, false>, 3>("no barrier", 400000);
@@ -405,5 +468,7 @@ int main(int argc, char **argv)
 	run.must_reach("a thread gives up", gave_up);
 	run.must_reach("a fork while others wait", forked_with_waiters);
 	run.must_reach("a peer is killed", died);
+	run.must_reach("the first waiter stops in its sleep", hf_model::stopper<2, false>::stops);
+	run.must_reach("the first waiter stops", hf_model::stopper<2, true>::stops);
 	return run.end();
 }

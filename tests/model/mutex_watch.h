@@ -53,10 +53,10 @@ public:
 			reached_[WOKEN_BY_LEAVER]++;
 		else if (strcmp(in, "set_head") == 0)
 			reached_[after == HF_DETAIL_WAITER_PARKED ? PARKS_AGAIN : RUNS]++;
-		else if (strcmp(in, "change_flags") == 0 && is_flag &&
+		else if (strcmp(in, "hf_detail_bucket_change_flags") == 0 && is_flag &&
 			 (after & HF_DETAIL_BUCKET_AWAITED))
 			reached_[ROOM_FOR_FIRST]++;
-		else if (strcmp(in, "waiter_release") == 0)
+		else if (strcmp(in, "hf_detail_waiter_release") == 0)
 			reached_[ROOM_FOR_ANOTHER]++;
 	}
 	/* The caller's lock operation has succeeded. */

@@ -2,7 +2,7 @@
 #ifndef HF_MODEL_PARKING_H
 #define HF_MODEL_PARKING_H
 /*
- * parking_model - src/parking/parking.c and src/mutex, with a new parking table for each
+ * parking_model - src/parking and src/mutex, with a new parking table for each
  * interleaving.
  *
  * All addresses hash to one bucket, so every collision that is possible happens, unless a scenario
@@ -76,7 +76,9 @@ inline int32_t *spin_credit()
 }
 }
 
-#include "../../src/parking/parking.c"
+#include "../../src/parking/queue.c"
+#include "../../src/parking/to_lock.c"
+#include "../../src/parking/to_wait.c"
 
 #include "../../src/mutex/mutex.c"
 #include "../../src/mutex/mutex_shared.c"
@@ -134,6 +136,54 @@ public:
 		}
 		return true;
 	}
+};
+
+/*
+ * A member of a scenario in which thread 0 stops while it waits, until @Others threads have ended: its
+ * signal handler sleeps, or a debugger has stopped it. It stops in its sleep, or @Anywhere; the others
+ * then recheck at any time (W8). It never stops with signals blocked, nor after end_of_wait().
+ */
+template <int Others, bool Anywhere>
+class stopper {
+	static inline stopper *the_one;
+	unsigned int left_;
+	int ended_ = 0;
+	bool waits_ = false, is_stopped_ = false;
+
+	static void stop()
+	{
+		stopper *s = the_one;
+
+		if (rl::thread_index() != 0 || !s->waits_ || self().signals_blocked)
+			return;
+		if (Anywhere && --s->left_ != 0)
+			return;
+		s->waits_ = false;
+		s->is_stopped_ = true;
+		stops++;
+		while (s->ended_ != Others)
+			rl::yield(1, HF_MODEL_HERE);
+		s->is_stopped_ = false;
+	}
+
+public:
+	static inline unsigned long stops;
+
+	stopper()
+	{
+		the_one = this;
+		left_ = 1 + rl::rand(80);
+		threads[0].naps = !Anywhere;         /* the signal ends the sleep */
+		threads[0].turn_ns = UINT64_MAX / 2; /* it wakes nobody, to make room */
+		for (unsigned int i = 1; i < HF_MODEL_THREADS; i++)
+			threads[i].patrols = Anywhere ? UINT_MAX : 0;
+		(Anywhere ? before_access : after_nap) = stop;
+	}
+	~stopper() { before_access = after_nap = NULL; }
+	void begin_of_wait() { waits_ = true; }
+	void end_of_wait() { waits_ = false; }
+	void other_has_ended() { ended_++; }
+	bool is_stopped() const { return is_stopped_; }
 };
 
 } // namespace hf_model

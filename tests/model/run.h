@@ -65,6 +65,9 @@ inline struct sleeper {
 } sleepers[HF_MODEL_THREADS];
 inline unsigned int sleeping;
 
+/* Called after a spurious wakeup, if not NULL. */
+inline void (*after_nap)();
+
 /* Removes sleeper i. Returns its thread. */
 inline unsigned int stop_sleeping(unsigned int i)
 {
@@ -291,8 +294,8 @@ hf_node_t *hf_env_node(uint32_t index)
 	return &hf_model::all_nodes[index - 1];
 }
 
-enum hf_env_parked hf_env_park(const struct hf_atomic32 *word, uint32_t expected, uint64_t deadline,
-			       enum hf_env_scope, const hf_model::where &at)
+static enum hf_env_parked park_in_model(const struct hf_atomic32 *word, uint32_t expected,
+					uint64_t deadline, const hf_model::where &at, bool *napped)
 {
 	hf_model::thread_state &self = hf_model::self();
 	bool is_last = deadline >= HF_MODEL_LATE, is_timed = deadline != HF_ENV_FOREVER;
@@ -321,6 +324,7 @@ enum hf_env_parked hf_env_park(const struct hf_atomic32 *word, uint32_t expected
 	default:
 		self.naps--;
 		is_timed = false;
+		*napped = true;
 	}
 	for (unsigned int i = 0; i < hf_model::sleeping; i++) {
 		if (hf_model::sleepers[i].thread == rl::thread_index()) {
@@ -329,6 +333,17 @@ enum hf_env_parked hf_env_park(const struct hf_atomic32 *word, uint32_t expected
 		}
 	}
 	return is_timed ? HF_ENV_TIMEOUT : HF_ENV_WOKEN;
+}
+
+enum hf_env_parked hf_env_park(const struct hf_atomic32 *word, uint32_t expected, uint64_t deadline,
+			       enum hf_env_scope, const hf_model::where &at)
+{
+	bool napped = false;
+	enum hf_env_parked result = park_in_model(word, expected, deadline, at, &napped);
+
+	if (napped && hf_model::after_nap)
+		hf_model::after_nap();
+	return result;
 }
 
 uint32_t hf_env_unpark(const struct hf_atomic32 *word, uint32_t n, enum hf_env_scope,
@@ -352,6 +367,8 @@ uint32_t hf_env_unpark(const struct hf_atomic32 *word, uint32_t n, enum hf_env_s
 
 		rl::ctx().unpark_thread(hf_model::stop_sleeping(which), false, at);
 	}
+	if (hf_model::is_mutant(hf_model::mutant::unpark_says_one, at))
+		return 1;
 	return woken;
 }
 

@@ -25,7 +25,9 @@ static uint32_t the_processor();
 #define HF_PARKING_TURN_NS (UINT64_MAX / 4)
 #define hf_env_barrier_all count_barrier
 #define hf_env_processor the_processor
-#include "../../src/parking/parking.c"
+#include "../../src/parking/queue.c"
+#include "../../src/parking/to_lock.c"
+#include "../../src/parking/to_wait.c"
 
 #include "../../src/mutex/mutex.c"
 

@@ -8,7 +8,9 @@
 #include "../../src/mutex/mutex.c"
 #include "../../src/mutex/mutex_shared.c"
 
-#include "../../src/parking/parking.c"
+#include "../../src/parking/queue.c"
+#include "../../src/parking/to_lock.c"
+#include "../../src/parking/to_wait.c"
 
 #define NAME "mutex_parks"
 #define WITHOUT_PARKING

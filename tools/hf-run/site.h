@@ -26,19 +26,19 @@ uint64_t hf_run_profile_begin(void);
 void hf_run_profile_end(uint64_t start, enum hf_detail_profile_kind kind);
 
 /*
- * src/parking/parking.c: a mark in a mutex's word does not say who will unlock it, since programs
+ * src/parking/to_lock.c: a mark in a mutex's word does not say who will unlock it, since programs
  * may let another thread do that.
  */
 #define HF_DETAIL_PARKING_TRUSTS_MARKS 0
 
-/* src/parking/parking.c: a waiter is queued and is about to wait: returns the deadline. It ends. */
+/* src/parking/to_wait.c: a waiter is queued and is about to wait: returns the deadline. It ends. */
 #define HF_DETAIL_PARKING_QUEUED(waiter, deadline) hf_run_queued(waiter, deadline)
 #define HF_DETAIL_PARKING_LEFT() hf_run_left()
 struct hf_detail_waiter;
 uint64_t hf_run_queued(struct hf_detail_waiter *waiter, uint64_t deadline);
 void hf_run_left(void);
 
-/* src/parking/parking.c: releases a waiter that is still queued at @at. Returns whether it was. */
+/* src/parking/to_wait.c: releases a waiter that is still queued at @at. Returns whether it was. */
 #define HF_DETAIL_PARKING_HAS_UNPARK_THIS
 struct hf_atomic32;
 bool hf_detail_unpark_this(struct hf_atomic32 *at, struct hf_detail_waiter *waiter);

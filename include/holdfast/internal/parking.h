@@ -3,7 +3,7 @@
 #define HF_PARKING_H
 #pragma GCC system_header
 /*
- * parking - what an inline lock and unlock read of the table of waiters (src/parking/parking.c).
+ * parking - what an inline lock and unlock read of the table of waiters (src/parking/queue.h).
  *
  *   hf_detail_parking_need[]    for each bucket: does an unlock have to call its slow path?
  *   HF_DETAIL_PARKING_INDEX()   the bucket of an address
@@ -28,7 +28,10 @@ HF_BEGIN_DECLS
 extern const hf_atomic32_t *volatile hf_detail_parking_need
 	HF_DETAIL_LINKED(hf_detail_parking_need) HF_API_EACH;
 
-/* 1, until this thread has waited for a condition variable or signalled one: then its mark (W6). */
+/*
+ * 1, until this thread has waited for a condition variable or signalled one: then its mark, a number that
+ * no other thread has, by which its signals know that it holds the mutex.
+ */
 #ifndef HF_DETAIL_PARKING_MARK
 #define HF_DETAIL_PARKING_MARK hf_detail_thread_mark
 extern __thread __attribute__((tls_model("initial-exec")))

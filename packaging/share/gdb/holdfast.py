@@ -202,7 +202,7 @@ for event in ("stop", "cont", "exited", "inferior_deleted", "new_thread", "threa
 
 # ---- the table of waiters: src/parking/parking.h -----------------------------------------------------------------------
 
-STATES = ("parked", "released", "spinning", "waking", "head")
+STATES = ("parked", "released", "spinning", "waking", "head", "absent")
 MEANING = {
     "parked": "sleeps, or is about to",
     "spinning": "spins, and then parks",

@@ -1,0 +1,597 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * to_lock - waiting for a lock: to park, to wake, and to move a waiter here. queue.h has the states and
+ * Q1 to Q9.
+ *
+ * Invariants
+ *   W   No wake-up is lost: if a thread is parked and its lock is free, then a thread that was woken
+ *       is about to check it. An unlock stores to the lock's word and then loads `need`, without a
+ *       full barrier between them.
+ *       W1  Before it parks, the first waiter sets `need`, then calls hf_env_barrier_all(), then
+ *           checks the lock once more. The barrier takes effect at some moment in each other thread.
+ *           If an unlock stores before that moment, the check sees the store; if it stores later, it
+ *           also loads `need` and the flags later, and finds `need` set and WAKING cleared. If
+ *           membarrier() is unavailable (an old kernel, a sandbox) or was called too often, the first
+ *           waiter sleeps with a timeout that doubles from 1 to 64 ms.
+ *       W2  A thread that parks behind others relies on the first one: awake, or W1.
+ *       W3  A waiter that acquires the lock leaves the queue, and sets `need` if others are parked,
+ *           so its own unlock finds it set.
+ *       W4  A first waiter that times out wakes the next one, whatever its own state was, because the
+ *           barrier of W1 may have been refused. So a waiter that times out consumes no wake-up.
+ *       W5  An unlock wakes nobody if the first waiter has been woken and `need` counts only that
+ *           waiter: it will check the lock, or park by W1, which clears the flag of Q6.
+ *       W6  A thread that moves a waiter to the head of a lock's queue without waking it takes the
+ *           steps of W1 in its place, under the bucket's lock, and wakes it if the lock is free or
+ *           there was no barrier. If it knows that it holds the lock, it only sets `need`: the unlock
+ *           that comes is its own, and reads `need` and the flags as this thread has seen them, or
+ *           newer. It knows that by the lock's word: a thread that has waited or signalled before
+ *           stores its mark when it locks, a number that no other thread has. It loads the word
+ *           relaxed, since no thread reads an older value of a word than the last that it stored.
+ *       W7  A broadcast by the lock's holder, to threads of its processor only, moves the first one
+ *           as the sole waiter of the lock's bucket, and the others in a list behind it. Whoever
+ *           takes out the sole waiter first puts the next one in its place, then releases it. `need`
+ *           is never 0 in between, and each later holder of the lock has acquired the broadcaster's
+ *           unlock, so its own unlock finds `need` set. An unlock that comes between the two steps
+ *           finds nobody, but the waiter that is released looks at the lock after them. If the
+ *           bucket is not open any more, or somebody gets its lock, the others are queued.
+ *       W8  Nobody relies for ever on a waiter that does not run: its thread may be in a signal
+ *           handler that sleeps, stopped by a debugger or a frozen cgroup, or have no processor for
+ *           long. Then it becomes ABSENT, and the next waiter is woken in its place:
+ *             - at once, if a wake-up finds that it did not sleep where it should, unless its
+ *               thread is about to look (W1);
+ *             - or if another waiter's sleep ends: behind others, one that waits for the lock
+ *               sleeps for at most 64 to 256 ms, and passes over a first waiter that should have looked.
+ *           An ABSENT waiter does not sleep: when it runs again it looks at the lock, and queues
+ *           anew. What is left: a waiter that stops between its wake-up and its look, while all
+ *           others were moved here by signals, whose sleeps have no end; and a thread that stops
+ *           while it holds a bucket's lock, for less than a microsecond, with signals blocked.
+ *
+ *   R   Making room. About as many threads are awake as there are processors, and one more is ready
+ *       to run. While threads wait, one that has run for a turn since it last queued queues without
+ *       spinning when it next finds the lock held, and wakes the oldest waiter that last ran on its
+ *       processor. The first waiter is only woken and stays in the queue, since the others rely on it
+ *       (W2); any other is released. The lock is never acquired on behalf of another thread.
+ */
+#include "queue.h"
+
+#include "holdfast/internal/wait.h"
+
+/* How long the first waiter for a lock spins before it parks again. */
+#ifndef HF_PARKING_HEAD_SPIN_NS
+#define HF_PARKING_HEAD_SPIN_NS 20000
+#endif
+
+/* A turn: after running for so many nanoseconds, a thread makes room for a waiter (R). */
+#ifndef HF_PARKING_TURN_NS
+#define HF_PARKING_TURN_NS 300000
+#endif
+
+/* This thread's turn: when it began, and when its age was last read. Models define their own. */
+#ifndef HF_PARKING_TURN
+#define HF_PARKING_TURN turn_began
+#define HF_PARKING_SEEN turn_seen
+static __thread uint64_t turn_began __attribute__((tls_model("initial-exec")));
+static __thread uint64_t turn_seen __attribute__((tls_model("initial-exec")));
+#endif
+
+/* The longest sleep of a waiter behind others; the first is a quarter of it (W8). */
+#define BEHIND_MAX_NS (4 * HF_DETAIL_RECHECK_MAX_NS)
+
+/*
+ * 1: a thread that finds its mark in a lock's word holds the lock, and will unlock it (W6). hf-run
+ * defines 0, since a pthread mutex may be unlocked by another thread than the one that locked it.
+ */
+#ifndef HF_DETAIL_PARKING_TRUSTS_MARKS
+#define HF_DETAIL_PARKING_TRUSTS_MARKS 1
+#endif
+
+/* How many waiters find_successor() examines. */
+enum { SEARCH_LIMIT = 32 };
+
+/* ---- turns --------------------------------------------------------------------------------- */
+
+void hf_detail_turn_begin(void)
+{
+	HF_PARKING_TURN = hf_env_deadline(0);
+}
+
+/*
+ * A new turn begins if the last call was a whole turn ago: the thread did other work in between, or
+ * was descheduled.
+ */
+bool hf_detail_turn_is_over(uint32_t turns)
+{
+	uint64_t now = hf_env_deadline(0);
+
+	if (now - HF_PARKING_SEEN >= HF_PARKING_TURN_NS)
+		HF_PARKING_TURN = now;
+	HF_PARKING_SEEN = now;
+	return now - HF_PARKING_TURN >= turns * (uint64_t)HF_PARKING_TURN_NS;
+}
+
+/* ---- the first waiter: under the lock of its bucket ----------------------------------------- */
+
+/* PARKED -> WAKING, of the first waiter. Returns what the caller must wake, or NULL. */
+static hf_atomic32_t *mark_first_waking(struct hf_detail_bucket *bucket, const hf_atomic32_t *lock)
+{
+	struct hf_detail_waiter *first = hf_detail_waiter_find(bucket, lock);
+
+	if (!first || hf_detail_waiter_state(first) != HF_DETAIL_WAITER_PARKED)
+		return NULL;
+	hf_atomic32_store_relaxed(&first->state, HF_DETAIL_WAITER_WAKING);
+	hf_detail_bucket_update(bucket, lock, true);
+	return &first->state;
+}
+
+/*
+ * WAKING, HEAD -> ABSENT, of the first waiter: the next one takes its place (W8). Returns what the
+ * caller must wake, or NULL.
+ */
+static hf_atomic32_t *pass_over(struct hf_detail_bucket *bucket, struct hf_detail_waiter *first)
+{
+	const hf_atomic32_t *lock = first->lock;
+	bool needed = hf_detail_needs_wake(first);
+
+	hf_atomic32_store_relaxed(&first->state, HF_DETAIL_WAITER_ABSENT);
+	hf_detail_bucket_change_flags(bucket, HF_DETAIL_BUCKET_AWAITED, 0);
+	hf_detail_bucket_update(bucket, lock, needed);
+	return mark_first_waking(bucket, lock);
+}
+
+/*
+ * Wakes a waiter, if @woken is not NULL. If that is the first one, and it does not sleep and is not about
+ * to look at the lock, the others must not rely on it: passes over it, and wakes the next one (W8).
+ * `looks` is read by a read-modify-write, since a load may be stale.
+ */
+static void wake_first(hf_atomic32_t *lock, hf_atomic32_t *woken)
+{
+	while (woken && !hf_detail_waiter_wake(lock, woken)) {
+		struct hf_detail_bucket *bucket = hf_detail_bucket_lock(lock);
+		struct hf_detail_waiter *first = hf_detail_waiter_find(bucket, lock);
+
+		if (first && &first->state == woken &&
+		    hf_detail_waiter_state(first) == HF_DETAIL_WAITER_WAKING &&
+		    !hf_atomic32_fetch_add_relaxed(&first->looks, 0))
+			woken = pass_over(bucket, first);
+		else
+			woken = NULL;
+		hf_detail_bucket_unlock(bucket);
+	}
+}
+
+/* ---- this thread's waiter ------------------------------------------------------------------- */
+
+/* Locks the waiter's bucket. In the child of a fork it also queues the waiter again (Q7). */
+static struct hf_detail_bucket *bucket_lock_of(struct hf_detail_waiter *waiter)
+{
+	struct hf_detail_bucket *bucket = hf_detail_bucket_lock(waiter->lock);
+
+	if (HF_UNLIKELY(!hf_detail_waiter_is_queued(bucket, waiter)))
+		(void)hf_detail_enqueue(bucket, waiter, HF_DETAIL_WAITER_HEAD);
+	return bucket;
+}
+
+/*
+ * WAKING -> HEAD, HEAD -> PARKED: of @waiter, which is this thread's and the first. ABSENT -> @state, if
+ * it is the first again; otherwise -> PARKED at the end of the queue (W8). Returns true if it is the
+ * first.
+ */
+static bool set_head(struct hf_detail_waiter *waiter, uint32_t state)
+{
+	struct hf_detail_bucket *bucket = bucket_lock_of(waiter);
+	const struct hf_detail_waiter *first = hf_detail_waiter_find(bucket, waiter->lock);
+	bool is_first = first == waiter;
+
+	if (is_first) {
+		bool needed = hf_detail_needs_wake(first);
+
+		hf_atomic32_store_relaxed(&waiter->state, state);
+		hf_detail_bucket_update(bucket, waiter->lock, needed);
+	} else if (hf_detail_waiter_state(waiter) == HF_DETAIL_WAITER_ABSENT) {
+		hf_detail_waiter_take_out(bucket, waiter);
+		is_first = hf_detail_enqueue(bucket, waiter, state);
+	} /* else it is PARKED since then, or RELEASED */
+	hf_detail_bucket_unlock(bucket);
+	return is_first;
+}
+
+/* Takes a waiter out of the queue after it has acquired the lock or given up. */
+static void finish_wait(struct hf_detail_waiter *waiter, bool locked)
+{
+	hf_atomic32_t *lock = waiter->lock, *woken = NULL;
+	struct hf_detail_bucket *bucket = bucket_lock_of(waiter);
+	struct hf_detail_waiter *first = hf_detail_waiter_find(bucket, lock);
+	bool was_first = first == waiter, needed = hf_detail_needs_wake(first);
+
+	if (hf_detail_waiter_state(waiter) == HF_DETAIL_WAITER_RELEASED) {
+		hf_detail_bucket_unlock(bucket); /* it was released while it was giving up */
+		return;
+	}
+	hf_detail_waiter_take_out(bucket, waiter);
+	first = hf_detail_waiter_find(bucket, lock);
+	/* W4. Even if @waiter was PARKED: others may have relied on a wake-up in flight to it. */
+	if (first && was_first && !locked) {
+		woken = &first->state;
+		hf_atomic32_store_relaxed(woken, HF_DETAIL_WAITER_WAKING); /* PARKED -> WAKING */
+	}
+	if (was_first)
+		hf_detail_bucket_change_flags(bucket, HF_DETAIL_BUCKET_AWAITED, 0);
+	hf_detail_bucket_update(bucket, lock, needed); /* W3: our unlock must wake the next one */
+	hf_detail_bucket_unlock(bucket);
+	wake_first(lock, woken);
+}
+
+/* This waiter's sleep has ended: it passes over a first one that should have looked by now (W8). */
+static void recheck_first(struct hf_detail_waiter *waiter)
+{
+	hf_atomic32_t *lock = waiter->lock, *passed = NULL, *woken = NULL;
+	struct hf_detail_bucket *bucket = bucket_lock_of(waiter);
+	struct hf_detail_waiter *first = hf_detail_waiter_find(bucket, lock);
+
+	if (first && first != waiter &&
+	    (hf_detail_waiter_state(first) != HF_DETAIL_WAITER_PARKED ||
+	     hf_atomic32_fetch_add_relaxed(&first->looks, 0))) {
+		passed = &first->state;
+		woken = pass_over(bucket, first);
+	}
+	hf_detail_bucket_unlock(bucket);
+	(void)hf_detail_waiter_wake(
+		lock, passed); /* it sleeps if its waker was stopped before the wake-up */
+	wake_first(lock, woken);
+}
+
+/*
+ * @alone: this is the first waiter, so no other waiter would notice an unlock. Otherwise it sleeps for
+ * a limited time, in case the first one does not run.
+ */
+static enum hf_detail_park park_until_woken(struct hf_detail_waiter *waiter,
+					    hf_detail_try_lock_t *try_lock, uint64_t deadline,
+					    bool alone)
+{
+	uint64_t sleep = alone ? HF_DETAIL_RECHECK_NS : BEHIND_MAX_NS / 4;
+	uint64_t longest = alone ? HF_DETAIL_RECHECK_MAX_NS : BEHIND_MAX_NS;
+
+	while (hf_detail_waiter_state(waiter) == HF_DETAIL_WAITER_PARKED) {
+		uint64_t until = deadline;
+		bool certain = false;
+
+		if (alone) {
+			hf_atomic32_store_relaxed(&waiter->looks, 1);
+			certain = hf_env_barrier_all(); /* W1: between `need` and the check */
+			if (try_lock(waiter->lock))
+				return HF_DETAIL_PARK_LOCKED;
+		}
+		hf_atomic32_store_relaxed(&waiter->looks, 0);
+		if (!certain) {
+			until = hf_detail_earlier(deadline, hf_env_deadline(sleep));
+			sleep = hf_detail_earlier(sleep * 2, longest);
+		}
+		if (hf_detail_waiter_park(waiter, waiter->lock, until, deadline))
+			return HF_DETAIL_PARK_TIMED_OUT;
+		if (!alone && hf_detail_waiter_state(waiter) == HF_DETAIL_WAITER_PARKED)
+			recheck_first(waiter);
+	}
+	return hf_detail_waiter_is_released(waiter) ? HF_DETAIL_PARK_RELEASED : HF_DETAIL_PARK_NONE;
+}
+
+/* Spins as the first waiter: WAKING -> HEAD, unless it acquires the lock at once. */
+static enum hf_detail_park spin_as_head(struct hf_detail_waiter *waiter,
+					hf_detail_try_lock_t *try_lock, uint64_t deadline)
+{
+	uint32_t ns = HF_ARCH_BACKOFF_MIN_NS;
+
+	for (uint32_t left = HF_PARKING_HEAD_SPIN_NS;; left -= ns) {
+		uint32_t state;
+
+		if (try_lock(waiter->lock))
+			return HF_DETAIL_PARK_LOCKED;
+		if (hf_detail_is_past(deadline))
+			return HF_DETAIL_PARK_TIMED_OUT;
+		state = hf_detail_waiter_state(waiter);
+		if (state == HF_DETAIL_WAITER_WAKING || state == HF_DETAIL_WAITER_ABSENT)
+			(void)set_head(waiter, HF_DETAIL_WAITER_HEAD);
+		if (left <= ns)
+			return HF_DETAIL_PARK_NONE;
+		hf_wait_ns(ns);
+	}
+}
+
+enum hf_detail_park hf_detail_wait_to_lock(struct hf_detail_waiter *waiter,
+					   hf_detail_try_lock_t *try_lock, uint64_t deadline)
+{
+	enum hf_detail_park result;
+
+	for (bool alone = false;;) {
+		result = park_until_woken(waiter, try_lock, deadline, alone);
+		if (result == HF_DETAIL_PARK_NONE)
+			result = spin_as_head(waiter, try_lock, deadline);
+		if (result != HF_DETAIL_PARK_NONE)
+			break;
+		hf_atomic32_store_relaxed(&waiter->looks,
+					  1); /* while it is PARKED and does not sleep */
+		alone = set_head(waiter, HF_DETAIL_WAITER_PARKED);
+	}
+	/* It may have slept to the end behind a waiter that does not run. */
+	if (result == HF_DETAIL_PARK_TIMED_OUT && try_lock(waiter->lock))
+		result = HF_DETAIL_PARK_LOCKED;
+	hf_detail_turn_begin();
+	if (result != HF_DETAIL_PARK_RELEASED)
+		finish_wait(waiter, result == HF_DETAIL_PARK_LOCKED);
+	return result;
+}
+
+/*
+ * R. Picks a waiter to run on @processor in place of the caller, and sets *@woken if it must be
+ * woken. Returns false if there is none: then the caller keeps running. AWAITED lets only one thread
+ * leave its processor to the first waiter; if that waiter does not get to run, the next thread that
+ * leaves picks another one.
+ */
+static bool find_successor(struct hf_detail_bucket *bucket, const hf_atomic32_t *lock,
+			   uint32_t processor, hf_atomic32_t **woken)
+{
+	struct hf_detail_waiter *next = hf_detail_waiter_find(bucket, lock);
+	int left = SEARCH_LIMIT;
+
+	if (next && next->processor == processor &&
+	    !(hf_atomic32_load_relaxed(&bucket->flags) & HF_DETAIL_BUCKET_AWAITED)) {
+		*woken = mark_first_waking(bucket, lock);
+		hf_detail_bucket_change_flags(bucket, 0, HF_DETAIL_BUCKET_AWAITED);
+		return true;
+	}
+	while (next && left--) {
+		next = next->next;
+		if (next && next->at == lock && next->processor == processor &&
+		    hf_detail_waiter_state(next) == HF_DETAIL_WAITER_PARKED) {
+			hf_detail_waiter_take_out(bucket, next);
+			*woken = hf_detail_waiter_release(next);
+			return true;
+		}
+	}
+	return false;
+}
+
+enum hf_detail_park hf_detail_park_to_lock(hf_atomic32_t *lock, hf_detail_try_lock_t *try_lock,
+					   uint64_t deadline, bool in_exchange)
+{
+	struct hf_detail_waiter waiter;
+	struct hf_detail_bucket *bucket;
+	hf_atomic32_t *woken = NULL;
+	bool queues;
+
+	waiter.lock = lock;
+	waiter.processor = hf_env_processor();
+	waiter.queued = false;
+	waiter.behind = NULL;
+	hf_atomic32_store_relaxed(&waiter.looks, 0);
+	bucket = hf_detail_bucket_lock(lock);
+	queues = !in_exchange || find_successor(bucket, lock, waiter.processor, &woken);
+	if (queues)
+		(void)hf_detail_enqueue(bucket, &waiter, HF_DETAIL_WAITER_HEAD);
+	hf_detail_bucket_unlock(bucket);
+	wake_first(lock, woken);
+	if (queues)
+		return hf_detail_wait_to_lock(&waiter, try_lock, deadline);
+	hf_detail_turn_begin();
+	return HF_DETAIL_PARK_NONE;
+}
+
+/* ---- the sole waiter of a bucket: without the bucket's lock (Q9) ---------------------------- */
+
+/* Counts a lock less. In the child of a fork `need` counts none (Q7). */
+static void need_less(hf_atomic32_t *need)
+{
+	uint32_t found = hf_atomic32_load_relaxed(need);
+
+	while (found && !hf_atomic32_try_cmpxchg_relaxed(need, &found, found - 1))
+		;
+}
+
+/* In the child of a fork: takes back what was published, if it is still there. */
+static void retract(struct hf_detail_bucket *bucket, hf_atomic32_t *need, uint64_t published)
+{
+	(void)hf_atomic64_try_cmpxchg_relaxed(&bucket->arrived, &published, 0);
+	need_less(need);
+}
+
+/*
+ * `arrived`: 0 -> w.
+ *
+ * This thread's unlock reads the flags, which the last holder of the bucket's lock has cleared before
+ * it opened the bucket: with a stale WAKING it would wake nobody. So the swap acquires. The look before
+ * it need not, and could not replace it: it may find an older 0 than the swap.
+ *
+ * The swap publishes a waiter of the parent process if a signal handler has forked since `born` was
+ * read. The child, where `born` has changed, takes it back (Q7).
+ */
+bool hf_detail_move_sole_waiter(struct hf_detail_waiter *waiter)
+{
+	hf_atomic32_t *lock = waiter->lock, *need = hf_detail_need_of(lock);
+	struct hf_detail_bucket *bucket = hf_detail_bucket_of(lock);
+	uint64_t born = hf_atomic64_load_relaxed(&bucket->born), none = 0;
+	uint64_t published = (uint64_t)(uintptr_t)waiter;
+
+	if (!born || hf_atomic64_load_relaxed(&bucket->arrived))
+		return false;
+	waiter->at = lock;
+	waiter->next = NULL;
+	waiter->born = born;
+	(void)hf_atomic32_fetch_add_relaxed(need, 1);
+	if (!hf_atomic64_try_cmpxchg_acq_rel(&bucket->arrived, &none, published)) {
+		need_less(need);
+		return false;
+	}
+	if (HF_UNLIKELY(hf_atomic64_load_relaxed(&bucket->born) != born))
+		retract(bucket, need, published);
+	return true;
+}
+
+/*
+ * A moved waiter was taken out: the one behind it takes its place (W7). `need` counts that one before
+ * it no longer counts this one.
+ */
+static void replace_sole_waiter(struct hf_detail_waiter *waiter)
+{
+	struct hf_detail_waiter *behind = waiter->behind;
+	uint64_t signals;
+
+	waiter->behind = NULL;
+	if (behind && !hf_detail_move_sole_waiter(behind)) {
+		signals = hf_env_signals_block();
+		hf_detail_move_each(behind, hf_env_processor());
+		hf_env_signals_restore(signals);
+	}
+	need_less(hf_detail_need_of(waiter->lock));
+}
+
+/*
+ * Another waiter than one at @at cannot be put back, since it may have missed a wake-up meanwhile: it
+ * is released, which is a spurious wake-up, and rare.
+ */
+struct hf_detail_waiter *hf_detail_take_sole_at(const void *at)
+{
+	struct hf_detail_waiter *waiter = hf_detail_take_sole(hf_detail_bucket_of(at));
+	hf_atomic32_t *other;
+	bool is_lock;
+
+	if (!waiter)
+		return NULL;
+	other = (hf_atomic32_t *)(uintptr_t)waiter->at;
+	is_lock = other == waiter->lock;
+	if (is_lock)
+		replace_sole_waiter(waiter);
+	else
+		hf_detail_count_waiters(other, UINT32_MAX);
+	if (other == at)
+		return waiter;
+	if (!hf_detail_waiter_wake(other, hf_detail_waiter_release(waiter)) && is_lock)
+		hf_detail_unpark_first(other); /* W8: the next one must not rely on it */
+	return NULL;
+}
+
+/*
+ * Releases the sole waiter of a lock, and while none of those was asleep, the next one (W8). Returns
+ * true if one was woken.
+ */
+static bool release_sole(hf_atomic32_t *lock)
+{
+	struct hf_detail_waiter *waiter;
+
+	while ((waiter = hf_detail_take_sole_at(lock))) {
+		if (hf_detail_waiter_wake(lock, hf_detail_waiter_release(waiter)))
+			return true;
+	}
+	return false;
+}
+
+void hf_detail_unpark_first(hf_atomic32_t *lock)
+{
+	struct hf_detail_bucket *bucket;
+	hf_atomic32_t *woken;
+
+	if (release_sole(lock))
+		return;
+	bucket = hf_detail_bucket_lock(lock);
+	woken = mark_first_waking(bucket, lock);
+	hf_detail_bucket_unlock(bucket);
+	wake_first(lock, woken);
+}
+
+void hf_detail_unpark_and_leave(hf_atomic32_t *lock)
+{
+	struct hf_detail_bucket *bucket;
+	hf_atomic32_t *first, *woken = NULL;
+
+	if (release_sole(lock))
+		return;
+	bucket = hf_detail_bucket_lock(lock);
+	first = mark_first_waking(bucket, lock);
+	(void)find_successor(bucket, lock, hf_env_processor(), &woken);
+	hf_detail_bucket_unlock(bucket);
+	wake_first(lock, first);
+	wake_first(lock, woken);
+}
+
+void hf_detail_leave_processor(hf_atomic32_t *lock, uint32_t processor)
+{
+	hf_atomic32_t *woken = NULL;
+	struct hf_detail_bucket *bucket;
+
+	if (!hf_detail_parking_flags(lock))
+		return;
+	bucket = hf_detail_bucket_lock(lock);
+	(void)find_successor(bucket, lock, processor, &woken);
+	hf_detail_bucket_unlock(bucket);
+	wake_first(lock, woken);
+}
+
+/* ---- moving a waiter to its lock (W6) ------------------------------------------------------- */
+
+/* A thread without a mark gets one for the next time. */
+bool hf_detail_is_holder(const hf_atomic32_t *lock)
+{
+#if HF_DETAIL_PARKING_TRUSTS_MARKS
+	uint32_t mark = hf_detail_parking_mark();
+
+	return mark != 1 && hf_atomic32_load_relaxed(lock) == mark;
+#else
+	(void)lock;
+	return false;
+#endif
+}
+
+/*
+ * `arrived`: CLOSED -> w, if the queue has only this waiter, which `need` counts: the unlock then takes
+ * it out without the bucket's lock, as it does after hf_detail_move_sole_waiter().
+ */
+static void publish_sole_waiter(struct hf_detail_bucket *bucket, struct hf_detail_waiter *waiter)
+{
+	uint64_t arrived = HF_DETAIL_CLOSED;
+
+	if (bucket->first != bucket->last)
+		return;
+	hf_detail_waiter_take_out(bucket, waiter);
+	hf_detail_bucket_change_flags(bucket, HF_DETAIL_BUCKET_FLAGS, 0);
+	if (hf_atomic64_try_cmpxchg_release(&bucket->arrived, &arrived,
+					    (uint64_t)(uintptr_t)waiter))
+		return;
+	hf_detail_waiter_append(bucket, waiter); /* another one has arrived */
+	hf_detail_bucket_change_flags(bucket, 0, HF_DETAIL_BUCKET_WAITERS);
+}
+
+/*
+ * Moves a waiter that is in no queue to that of its lock, and wakes it if it is the first.
+ *
+ * If it ran on @processor, which is this thread's, it could only preempt this thread, and would then
+ * wait for it if it holds the lock: so it stays PARKED, and the unlock wakes it (W6).
+ */
+static void move_to_lock(struct hf_detail_waiter *waiter, uint32_t processor)
+{
+	hf_atomic32_t *lock = waiter->lock, *woken = NULL;
+	bool is_near = waiter->processor == processor;
+	struct hf_detail_bucket *bucket;
+
+	/* A handler has forked since this thread took it out, and this is the child (Q7). */
+	if (HF_UNLIKELY(!hf_detail_waiter_is_queued(hf_detail_bucket_of(waiter->at), waiter)))
+		return;
+	bucket = hf_detail_bucket_lock_blocked(lock);
+	if (hf_detail_enqueue(bucket, waiter, HF_DETAIL_WAITER_PARKED)) {
+		if (is_near && (hf_detail_is_holder(lock) ||
+				(hf_env_barrier_all() && hf_atomic32_load_relaxed(lock))))
+			publish_sole_waiter(bucket, waiter);
+		else
+			woken = mark_first_waking(bucket, lock);
+	}
+	hf_detail_bucket_unlock_blocked(bucket);
+	wake_first(lock, woken);
+}
+
+void hf_detail_move_each(struct hf_detail_waiter *waiter, uint32_t processor)
+{
+	struct hf_detail_waiter *behind;
+
+	for (; waiter; waiter = behind) {
+		behind = waiter->behind;
+		waiter->behind = NULL;
+		move_to_lock(waiter, processor);
+	}
+}
