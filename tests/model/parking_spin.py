@@ -68,9 +68,10 @@ def verifier(args, waits, is_long):
 def search(args, parameters, is_long):
     """Return what the verifier prints. It runs in a folder of its own, for the file of an error's steps."""
     waits, *others = parameters.split()
-    more = ["-w32"] if is_long else []
+    # A depth and a table that the long searches, of up to 37 million states, do not exceed.
+    more = ["-m4000000", "-w33"] if is_long else ["-m100000"]
     with tempfile.TemporaryDirectory(dir=args.work_dir) as folder:
-        return run(args.verifiers[waits, is_long], "-m100000", *more, "-n", may=(0, 1), cwd=folder, timeout=7200,
+        return run(args.verifiers[waits, is_long], *more, "-n", may=(0, 1), cwd=folder, timeout=7200,
                    env=dict(os.environ, PARKING=" ".join(others)))
 
 
