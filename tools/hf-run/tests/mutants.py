@@ -29,7 +29,7 @@ ANY = r"^line \d+: .*|status -?\d+"
 OWNER = r"^line \d+: m\.__data\.__owner == gettid\(\)"
 
 # A header, and what is compiled with it.
-USERS = {"tools/hf-run/site.h": "src/parking/parking.c"}
+USERS = {"tools/hf-run/site.h": "src/parking/to_lock.c"}
 
 # Name, file, before, after; the run (RUNS) that finds it; how it fails, if it always fails in that way.
 MUTANTS = [
