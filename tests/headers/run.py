@@ -71,8 +71,10 @@ PLACES = [
     ("macro of an environment",
      r"__linux(__)?|__KERNEL__|__STDC_HOSTED__|__unix(__)?|__APPLE__|__FreeBSD__|_WIN32|__ZEPHYR__|"
      r"__GLIBC__|__BIONIC__", ("internal/env.h", "internal/env/", "src/env/")),
-    # These three folders exist in Linux user space only: faults are its signals, objects its loader's, pages its mmap's.
-    ("feature-test macro", r"_GNU_SOURCE|_POSIX_C_SOURCE", ("src/env/", "src/nofault/", "src/process/", "src/region/")),
+    # These four folders exist in Linux user space only: faults are its signals, objects its loader's, pages its mmap's, and
+    # a profile has the names of ELF files.
+    ("feature-test macro", r"_GNU_SOURCE|_POSIX_C_SOURCE",
+     ("src/env/", "src/nofault/", "src/process/", "src/profile/", "src/region/")),
     ("atomic builtin", r"__(atomic|sync)_\w+|__ATOMIC_\w+|_Atomic|atomic_(load|store)\w*",
      ("internal/atomic.h", "internal/atomic_partial.h", "internal/arch/")),
     # src/process/process.h emits an ELF note.

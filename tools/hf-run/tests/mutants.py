@@ -28,9 +28,6 @@ PAUSE = "-DHF_RUN_PAUSE()=for (uint64_t end = hf_env_deadline(200000); hf_env_de
 ANY = r"^line \d+: .*|status -?\d+"
 OWNER = r"^line \d+: m\.__data\.__owner == gettid\(\)"
 
-# A header, and what is compiled with it.
-USERS = {"tools/hf-run/site.h": "src/parking/to_lock.c"}
-
 # Name, file, before, after; the run (RUNS) that finds it; how it fails, if it always fails in that way.
 MUTANTS = [
     ("cancel.waiter_not_noted", "run_cancel.c", "\trecord->waiter = waiter;\n", "\t(void)waiter;\n", "windows"),
@@ -59,17 +56,21 @@ MUTANTS = [
     ("open.by_this_library", "run_open.c", "\treturn hf_run_real()->open(file, mode & ~RTLD_DEEPBIND);",
      "\tvoid *opened = hf_run_real()->open(file, mode & ~RTLD_DEEPBIND);\n\n\t__asm__ volatile(\"\" ::: \"memory\");\n"
      "\treturn opened;", "opens", "cannot open shared object"),
-    ("parking.trusts_marks", "site.h", "HF_DETAIL_PARKING_TRUSTS_MARKS 0", "HF_DETAIL_PARKING_TRUSTS_MARKS 1", "handoff"),
+    # As with HF_DETAIL_PARKING_TRUSTS_MARKS 1, and a pause in which another thread unlocks.
+    ("parking.trusts_marks", "src/parking/to_lock.c", "\t(void)lock;\n\treturn false;\n",
+     "\tuint32_t mark = hf_detail_parking_mark();\n\tbool is_mine = mark != 1 && hf_atomic32_load_relaxed(lock) == mark;\n\n"
+     "\tfor (volatile int i = 0; i < 300; i++)\n\t\t;\n\treturn is_mine;\n", "handoff"),
     ("errno.of_a_constructor", "src/process/process.c", "\terrno = kept;\n", "", "brief", r"^line \d+: errno == 0"),
-    ("errno.of_a_report", "run_validate.c", "\terrno = kept;\n", "", "order", "errno has changed"),
+    ("errno.of_a_report", "run_validate.c", "\terrno = kept;\n", "", "closed", "errno has changed"),
     ("memo.words_not_compared", "run_memo.c", "if (*memo->word[i] - 1 != (uintptr_t)memo->stack.frame[i])",
      "if (!memo->word[i])", "order", "made at wrapped_init"),
     ("validate.class_of_held", "src/validate/validate.c", "HF_DETAIL_VALIDATE_CLASS(first->label)",
      "HF_DETAIL_VALIDATE_CLASS(HF_DETAIL_VALIDATE_LABEL(lock))", "unmapped", "status -11"),
     ("validate.identity_of_held", "src/validate/validate.c", "!class1 ? first->identity :",
      "!class1 ? HF_DETAIL_VALIDATE_IDENTITY(lock) :", "zeroed", "the memory was written"),
-    ("validate.place_of_held", "run_validate.c", 'describe("mutex", details->object, hf_detail_validate_label(details->object));',
-     'describe("mutex", details->object, hf_run_label(details->object));', "unmapped", "status -11"),
+    ("validate.place_of_held", "run_validate.c",
+     'describe(namer, "mutex", details->object,\n\t\t\t hf_detail_validate_label(details->object));',
+     'describe(namer, "mutex", details->object, hf_run_label(details->object));', "unmapped", "status -11"),
     ("validate.gate_passed", "run_mutex.c", "return !has_limit && is_only_thread();", "return !has_limit;", "gate"),
     ("validate.limit_granted", "run_mutex.c", "return !has_limit && is_only_thread();", "return is_only_thread();", "limit"),
     ("validate.before_main", "run_mutex.c", "is_watched(HF_RUN_VALIDATE) && !was_taken_unwatched(m)",
@@ -81,7 +82,7 @@ MUTANTS = [
 VALIDATED = {"HF_RUN_VALIDATE": "report"}
 RUNS = {"windows": ("conform", "windows", {}), "brief": ("conform", "brief", {}), "handoff": ("conform", "handoff", {}),
         "opens": ("opens", "", {}), "late": ("late", "", VALIDATED),
-        **{what: ("faults", what, VALIDATED) for what in ("order", "gate", "limit", "unmapped", "zeroed")}}
+        **{what: ("faults", what, VALIDATED) for what in ("order", "closed", "gate", "limit", "unmapped", "zeroed")}}
 
 
 def compiled(options, folder, source):
@@ -138,7 +139,7 @@ def main():
         folder = copy(name)
         file = file if "/" in file else "tools/hf-run/" + file
         mutation.edit(os.path.join(folder, file), mutation.swap(before, after))
-        flawed = compiled(options, folder, os.path.join(folder, USERS.get(file, file)))
+        flawed = compiled(options, folder, os.path.join(folder, file))
         status, output = attempt(options, build(options, folder, {**objects, file: flawed}.values()), which)
         return mutation.must_fail(status, output, expected)
 
