@@ -5,7 +5,7 @@
  *
  * System calls between hf_grace_enter() and _leave(), where they keep the ends of other threads'
  * regions waiting: openat, ioctl or read, and close of /proc/self/maps; openat, fstat and close of
- * /dev/zero; mmap and munlock; mprotect. None of them waits for a file's server.
+ * /dev/zero; mmap, munmap and munlock; mprotect. None of them waits for a file's server.
  */
 #define _GNU_SOURCE /* REG_RIP */
 #include <errno.h>
@@ -162,7 +162,7 @@ static enum answer replace_lost(hf_region_t *r, uintptr_t address)
 	struct hf_detail_mapping m;
 	enum answer answer = REPEAT;
 	int error = hf_detail_mapping_at(page, &m);
-	bool is_replaced = !error && hf_detail_is_zeros(&m); /* by another thread */
+	bool is_replaced = !error && hf_detail_may_be_zeros(&m); /* by another thread */
 
 	/* Unmapped, or about to be replaced by another thread. */
 	if (error == -ENOENT || (!error && m.from > page))
@@ -204,7 +204,7 @@ static bool open_lost(hf_region_t *r, uintptr_t address)
 	struct write write;
 	int error = hf_detail_mapping_at(address, &m);
 
-	if (error == -ENOENT || (!error && (m.from > address || !hf_detail_is_zeros(&m))))
+	if (error == -ENOENT || (!error && (m.from > address || !hf_detail_may_be_zeros(&m))))
 		return false;
 	if (error) {
 		m.from = page;
