@@ -480,10 +480,10 @@ const struct {
 	  "begin A 4 8; cut 2; 2: begin O 0 8; 2: write 2; 2: end O 2 2; write 6; end A 0 0" },
 	/* A write opens more pages than its own: later writes to those do not fault. */
 	{ "a write above a region opens its pages, too", 8,
-	  "begin B 0 3; begin A 0 8; cut 1; touch 1; write 5; write 2; end A 1 5; end B 1 1" },
+	  "begin B 0 3; begin A 0 8; cut 1; touch 1; write 5; write 2; end B 1 1; end A 1 5" },
 	{ "pages that are lost after a write are open at once", 8,
-	  "begin B 0 3; begin A 0 8; cut 5; write 6; cut 1; touch 1; write 2; end A 1 6;"
-	  "end B 1 1" },
+	  "begin B 0 3; begin A 0 8; cut 5; write 6; cut 1; touch 1; write 2; end B 1 1;"
+	  "end A 1 6" },
 	{ "a region that begins over open pages", 8,
 	  "begin A 0 8; cut 1; touch 1; write 3; begin B 0 8; write 2; end B 1 1; end A 1 3" },
 	{ "pages that a write has not opened are not noted as written", 8,
