@@ -53,13 +53,13 @@ static hf_region_t *find_region(uintptr_t address)
 /* ---- a write into the lost part ------------------------------------------------------------- */
 
 /* A write at `address`, for which pages [from, to) become writable. */
-struct write {
+struct region_write {
 	uint64_t address, from, to;
 };
 
 static void written_visit(struct hf_detail_regions *regions, hf_region_t *r, void *data)
 {
-	const struct write *write = (const struct write *)data;
+	const struct region_write *write = (const struct region_write *)data;
 	uint64_t lost = hf_atomic64_load_seq_cst(&r->lost), none = HF_DETAIL_REGION_NONE;
 
 	(void)regions;
@@ -76,7 +76,7 @@ static void written_visit(struct hf_detail_regions *regions, hf_region_t *r, voi
  * Notes a write in all regions that have some of these pages, before they become writable: in @r
  * first, from which a region that begins meanwhile inherits it (G1). Called inside.
  */
-static void note_write(hf_region_t *r, struct write write)
+static void note_write(hf_region_t *r, struct region_write write)
 {
 	written_visit(&hf_detail_open_regions, r, &write);
 	hf_detail_regions_each(&hf_detail_open_regions, written_visit, &write);
@@ -88,7 +88,7 @@ static void note_write(hf_region_t *r, struct write write)
 enum answer {
 	PASS_ON,
 	REPEAT,       /* the access is repeated, and judged anew if it faults again */
-	LOOK_UP_FILE, /* the same, after hf_detail_region_look_up_file() outside of the grace period */
+	LOOK_UP_FILE, /* the same, after hf_detail_region_look_up_file(), not inside */
 };
 
 /* Replaces pages by zeros after the loss was noted. Sets errno. */
@@ -101,7 +101,7 @@ static bool replace(hf_region_t *r, struct hf_detail_region_pages lost, bool mar
 	 * writable pages; where they refuse, each page becomes writable by a fault of its own.
 	 */
 	if (hf_atomic64_load_seq_cst(&r->written) != HF_DETAIL_REGION_NONE) {
-		note_write(r, (struct write){ from, from, to });
+		note_write(r, (struct region_write){ from, from, to });
 		if (hf_detail_map_zeros(from, to, PROT_READ | PROT_WRITE, marked))
 			return true;
 		if (errno != ENOMEM)
@@ -201,7 +201,7 @@ static bool open_lost(hf_region_t *r, uintptr_t address)
 	uintptr_t end = hf_detail_region_end_page(r), page = hf_detail_page_down(address);
 	uintptr_t behind = page + (uintptr_t)hf_detail_open_regions.page;
 	struct hf_detail_mapping m;
-	struct write write;
+	struct region_write write;
 	int error = hf_detail_mapping_at(address, &m);
 
 	if (error == -ENOENT || (!error && (m.from > address || !hf_detail_may_be_zeros(&m))))
@@ -210,7 +210,8 @@ static bool open_lost(hf_region_t *r, uintptr_t address)
 		m.from = page;
 		m.to = behind;
 	}
-	write = (struct write){ address, from > m.from ? from : m.from, end < m.to ? end : m.to };
+	write = (struct region_write){ address, from > m.from ? from : m.from,
+				       end < m.to ? end : m.to };
 	note_write(r, write);
 	return hf_detail_open_zeros(&m, from, end) ||
 	       (errno == ENOMEM && hf_detail_open_zeros(&m, page, behind));
@@ -243,7 +244,7 @@ bool hf_detail_region_handle(int signal, const siginfo_t *info, void *context, s
 {
 	struct hf_detail_regions *all = &hf_detail_open_regions;
 	uintptr_t address = (uintptr_t)info->si_addr;
-	/* G5. BUS_ADRALN: gVisor's code for a lost page; handler.c has excluded unaligned accesses. */
+	/* G5. BUS_ADRALN: gVisor's code for it; handler.c has excluded unaligned accesses. */
 	bool is_lost = signal == SIGBUS &&
 		       (info->si_code == BUS_ADRERR || info->si_code == BUS_ADRALN);
 	bool is_write = signal == SIGSEGV && info->si_code == SEGV_ACCERR;
@@ -329,7 +330,7 @@ int hf_detail_region_leave_zeros(hf_region_t *r, uint64_t lost)
 	parity = hf_grace_enter(&all->grace);
 	hf_detail_regions_each(all, reporter_visit, &other);
 	if (!other.found) {
-		note_write(r, (struct write){ lost, lost, other.to });
+		note_write(r, (struct region_write){ lost, lost, other.to });
 		error = open_all(other.from, other.to);
 	}
 	hf_grace_leave(&all->grace, parity);

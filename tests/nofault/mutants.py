@@ -299,7 +299,7 @@ UNIT = [
     ("pages below the written one are not noted", "Region", LOST, LOST,
      "{ address, from > m.from ? from : m.from,", "{ address, address,"),
     ("pages that are lost after a write are not noted", "Region", LOST, LOST,
-     "		note_write(r, (struct write){ from, from, to });\n", ""),
+     "		note_write(r, (struct region_write){ from, from, to });\n", ""),
     ("pages of another mapping are noted as written", "Region", LOST, LOST,
      "end < m.to ? end : m.to };", "end };"),
     ("a write into a read-only mapping opens it", "Region", LOST, LOST,
