@@ -18,7 +18,7 @@ static bool changed_at(int file, struct timespec *time)
 	return true;
 }
 
-/* Does each change have a time of its own? Between two coarse times a tick may lie, but not always. */
+/* Does each change have a time of its own? Two coarse times differ only if a tick lies between. */
 static bool has_fine_times(int file)
 {
 	struct timespec one, next;

@@ -22,7 +22,7 @@
 
 /* ---- fuse_options.c ------------------------------------------------------------------------ */
 
-/* The limits that a remount can change, and what it can't. */
+/* The limits, which a remount can change, and the score, which it can't. */
 struct front_limits {
 	uint64_t size, inodes, max_open; /* 0 = no limit */
 	int64_t score;                   /* oom_score_adj; FRONT_NO_SCORE = not set */

@@ -162,7 +162,7 @@ static int wrong(const char *option, const char *why)
 	return -1;
 }
 
-/* Parses a number with an optional k, m, g, t, p or e; or a percentage of `whole` if it is not 0. */
+/* Parses a number with an optional k, m, g, t, p or e; or, if `whole` is not 0, a percentage. */
 static bool number(const char *text, uint64_t whole, uint64_t *to)
 {
 	const char *units = "kmgtpe", *unit;

@@ -47,8 +47,9 @@
  * Memory
  *   Memory that has been removed from the tree is freed after a grace period: by the file system's
  *   own thread after 20 ms, or by a freeing call if more than 256 KiB wait; above 4 MiB each
- *   freeing call waits for it. So resident memory stays below 1.25 times the limit of data, plus the inodes
- *   and names, plus 4 MiB and one for each thread. Unused memory is returned to the system.
+ *   freeing call waits for it. So resident memory stays below 1.25 times the limit of data, plus
+ *   the inodes and names, plus 4 MiB and one for each thread. Unused memory is returned to the
+ *   system.
  *
  *   A call that allocates or frees much of a file makes only writers of that file wait; its space
  *   becomes free bit by bit.
@@ -308,8 +309,8 @@ struct hf_tmpfs_attributes {
 };
 
 /*
- * Sets what `set` names, and always the time of change (ctime). A time whose tv_nsec is UTIME_NOW is
- * set to that, too. EINVAL: unknown bits in `set`.
+ * Sets what `set` names, and always the time of change (ctime). A time whose tv_nsec is UTIME_NOW
+ * becomes the time of change, too. EINVAL: unknown bits in `set`.
  */
 HF_TMPFS_API int hf_tmpfs_setattr(struct hf_tmpfs_node *node, const char *path, bool follow,
 				  const struct hf_tmpfs_attributes *to);

@@ -174,8 +174,8 @@ enum hf_detail_region_known {
 /* Details of a loss. Offsets are in bytes from the region's base. */
 struct hf_region_fault {
 	size_t bad; /* as hf_region_end() returns it */
-	/* The first noted write into the lost part; `bad` if it was outside of this region; the
-	   region's length: none. */
+	/* The first noted write into the lost part; `bad` if it was outside of this region, or
+	   before it began; the region's length: none. */
 	size_t written;
 	/*
 	 * 0; -errno: the file could not be mapped again, and the zeros stay, or (without a file)

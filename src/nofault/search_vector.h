@@ -2,7 +2,7 @@
 /*
  * search_vector - find and compare by wide accesses. A template: included once for each kind of
  * vector, after VECTOR_NAME, VECTOR_TARGET, VECTOR_BYTES and the like of vector.h, and what
- * arch/x86_64_search.h defines. `bits` are an uint32_t; after a fault they go to `label`.
+ * arch/x86_64_search.h defines. `bits` is a uint32_t; a fault jumps to `label`.
  *
  *   VECTOR_SPLAT_BYTE(name, byte)              declares a vector of W such bytes
  *   VECTOR_HITS_OR(bits, p, all, label)        a bit for each of the W bytes at p that equals the
@@ -13,9 +13,10 @@
  *                                              not 0 if such a byte is in the 2 W at p or at r
  *   VECTOR_DIFFER_FOUR_OR(bits, p, q, r, s, label)
  *                                              not 0 if the 2 W at p and q, or r and s, differ
- * With AVX2 also, with fewer instructions, for a length:
- *   VECTOR_ZEROS_FOUR_OR(hits, p, r, all, label)
- *                                              the same as VECTOR_HITS_FOUR_OR for the byte 0
+ * With AVX2 also, for the length of a string:
+ *   VECTOR_ZEROS_FOUR_OR(bits, p, r, all, label)
+ *                                              as VECTOR_HITS_FOUR_OR for the byte 0, by fewer
+ *                                              instructions
  * Where loads can be masked, a form of the first two that accesses only the bytes whose bit in
  * `mask` is set:
  *   VECTOR_HITS_MASKED_OR, VECTOR_DIFFER_MASKED_OR
@@ -28,8 +29,8 @@
  *   ..4 W          four vectors at once
  *   more           four vectors at once, then aligned ones, then four at the end
  *
- * Those with a hit are searched again, one by one. After a fault of a load, hf_detail_..._bytes
- * continues at the frontier, `at`: see memory.h.
+ * If four vectors have a hit, they are searched again, one by one. After a fault of a load,
+ * hf_detail_..._bytes continues at the frontier, `at`: see memory.h.
  */
 
 #define VECTOR__OF(what) HF_DETAIL_PASTE(what, VECTOR_NAME)

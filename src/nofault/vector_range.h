@@ -185,8 +185,9 @@ RANGE__HF(_to_)(char *to RANGE_PARAMETER, size_t len)
 }
 
 /*
- * To an aligned destination: the loop, and the rest. The vector before it reached into the first
- * aligned one, so at most `most` bytes are left, even if memory is unmapped now.
+ * To an aligned destination: the loop, and the rest. The caller's first vector, not aligned, was
+ * stored beyond the start of this range. So after a fault at most `most` bytes are left, even if
+ * memory was unmapped meanwhile.
  */
 VECTOR_TARGET HF_NO_SANITIZE static inline __attribute__((always_inline)) size_t
 RANGE__OF(_aligned_)(char *to RANGE_PARAMETER, size_t len, size_t most)

@@ -20,17 +20,25 @@ struct call_frame {
 /* Before the jump: removes regions that the function has not ended. */
 static void close_newer(hf_region_t *r, uint32_t parity)
 {
-	const struct hf_grace *grace = &hf_detail_open_regions.grace;
+	struct hf_detail_regions *all = &hf_detail_open_regions;
+	const struct hf_grace *grace = &all->grace;
 	uint64_t me = (uint64_t)(uintptr_t)r;
-	bool newer = hf_atomic64_load_seq_cst(&hf_detail_my_regions.top) != me;
+	uint64_t newer = hf_atomic64_load_seq_cst(&hf_detail_my_regions.top);
 
 	hf_atomic64_store_seq_cst(&hf_detail_my_regions.top, me); /* G3 */
-	hf_grace_leave(&hf_detail_open_regions.grace, parity);
+	hf_grace_leave(&all->grace, parity);
 	/* Their memory will be reused. G4: do not wait while our own parity is held. */
-	for (uint32_t n = 0; newer && (hf_atomic32_load_seq_cst(&grace->inside[0]) ||
-				       hf_atomic32_load_seq_cst(&grace->inside[1]));
+	for (uint32_t n = 0; newer != me && (hf_atomic32_load_seq_cst(&grace->inside[0]) ||
+					     hf_atomic32_load_seq_cst(&grace->inside[1]));
 	     n++)
 		hf_detail_env_pause(n);
+	while (newer != me) {
+		const hf_region_t *closed = hf_detail_region_of(newer);
+
+		if (hf_atomic64_load_seq_cst(&closed->lost) != HF_DETAIL_REGION_NONE)
+			(void)hf_atomic32_fetch_sub_release(&all->losses, 1); /* R2 */
+		newer = hf_atomic64_load_relaxed(&closed->below);
+	}
 }
 
 #if HF_ARCH_HAS_SITES

@@ -32,7 +32,8 @@ int hf_detail_region_compare_file(const hf_region_t *r, uintptr_t address,
 	if (m->shared != shared ||
 	    m->offset + (address - m->from) != r->offset + (address - r->base))
 		return -EEXIST;
-	if (m->device == r->device && m->inode == r->inode)
+	/* Anonymous memory has neither; nor has a file that could not be looked up. */
+	if ((m->device || m->inode) && m->device == r->device && m->inode == r->inode)
 		return 0;
 	return r->known == HF_DETAIL_REGION_BY_MAPPING ? -EEXIST : -EAGAIN;
 }

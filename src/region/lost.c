@@ -5,7 +5,7 @@
  *
  * System calls between hf_grace_enter() and _leave(), where they keep the ends of other threads'
  * regions waiting: openat, ioctl or read, and close of /proc/self/maps; openat, fstat and close of
- * /dev/zero; mmap and munlock; mprotect. None of them waits for a file's server.
+ * /dev/zero; mmap, munmap and munlock; mprotect. None of them waits for a file's server.
  */
 #define _GNU_SOURCE /* REG_RIP */
 #include <errno.h>
@@ -50,13 +50,45 @@ static hf_region_t *find_region(uintptr_t address)
 	return r ? r : find_region_in(&hf_detail_open_regions.process, address);
 }
 
+/* ---- a write into the lost part ------------------------------------------------------------- */
+
+/* A write at `address`, for which pages [from, to) become writable. */
+struct region_write {
+	uint64_t address, from, to;
+};
+
+static void written_visit(struct hf_detail_regions *regions, hf_region_t *r, void *data)
+{
+	const struct region_write *write = (const struct region_write *)data;
+	uint64_t lost = hf_atomic64_load_seq_cst(&r->lost), none = HF_DETAIL_REGION_NONE;
+
+	(void)regions;
+	if (lost == HF_DETAIL_REGION_NONE || r->base >= write->to ||
+	    write->from >= r->base + r->len)
+		return;
+	/* In other regions, writes will not fault any more: note the whole loss as written. */
+	if (write->address >= lost && has_page_of(r, (uintptr_t)write->address))
+		lost = write->address < r->base + r->len ? write->address : r->base + r->len - 1;
+	(void)hf_atomic64_try_cmpxchg_seq_cst(&r->written, &none, lost);
+}
+
+/*
+ * Notes a write in all regions that have some of these pages, before they become writable: in @r
+ * first, from which a region that begins meanwhile inherits it (G1). Called inside.
+ */
+static void note_write(hf_region_t *r, struct region_write write)
+{
+	written_visit(&hf_detail_open_regions, r, &write);
+	hf_detail_regions_each(&hf_detail_open_regions, written_visit, &write);
+}
+
 /* ---- a lost page ---------------------------------------------------------------------------- */
 
 /* How a fault is answered. */
 enum answer {
 	PASS_ON,
 	REPEAT,       /* the access is repeated, and judged anew if it faults again */
-	LOOK_UP_FILE, /* the same, after hf_detail_region_look_up_file() outside of the grace period */
+	LOOK_UP_FILE, /* the same, after hf_detail_region_look_up_file(), not inside */
 };
 
 /* Replaces pages by zeros after the loss was noted. Sets errno. */
@@ -69,6 +101,7 @@ static bool replace(hf_region_t *r, struct hf_detail_region_pages lost, bool mar
 	 * writable pages; where they refuse, each page becomes writable by a fault of its own.
 	 */
 	if (hf_atomic64_load_seq_cst(&r->written) != HF_DETAIL_REGION_NONE) {
+		note_write(r, (struct region_write){ from, from, to });
 		if (hf_detail_map_zeros(from, to, PROT_READ | PROT_WRITE, marked))
 			return true;
 		if (errno != ENOMEM)
@@ -129,7 +162,7 @@ static enum answer replace_lost(hf_region_t *r, uintptr_t address)
 	struct hf_detail_mapping m;
 	enum answer answer = REPEAT;
 	int error = hf_detail_mapping_at(page, &m);
-	bool is_replaced = !error && hf_detail_is_zeros(&m); /* by another thread */
+	bool is_replaced = !error && hf_detail_may_be_zeros(&m); /* by another thread */
 
 	/* Unmapped, or about to be replaced by another thread. */
 	if (error == -ENOENT || (!error && m.from > page))
@@ -158,31 +191,6 @@ static enum answer replace_lost(hf_region_t *r, uintptr_t address)
 		       : PASS_ON;
 }
 
-/* ---- a write into the lost part ------------------------------------------------------------- */
-
-static void written_visit(struct hf_detail_regions *regions, hf_region_t *r, void *data)
-{
-	const struct hf_detail_region_pages *opened = (const struct hf_detail_region_pages *)data;
-	uint64_t lost = hf_atomic64_load_seq_cst(&r->lost), none = HF_DETAIL_REGION_NONE;
-
-	(void)regions;
-	if (lost == HF_DETAIL_REGION_NONE || r->base >= opened->to ||
-	    opened->from >= r->base + r->len)
-		return;
-	/* In other regions, writes will not fault any more: note the whole loss as written. */
-	if (opened->from >= lost && has_page_of(r, (uintptr_t)opened->from))
-		lost = opened->from < r->base + r->len ? opened->from : r->base + r->len - 1;
-	(void)hf_atomic64_try_cmpxchg_seq_cst(&r->written, &none, lost);
-}
-
-/* Notes a write at `address` in all regions. Called inside. */
-static void note_write(const hf_region_t *r, uint64_t address)
-{
-	struct hf_detail_region_pages opened = { address, hf_detail_region_end_page(r), 0 };
-
-	hf_detail_regions_each(&hf_detail_open_regions, written_visit, &opened);
-}
-
 /*
  * Makes the lost part of a region writable, as far as the mapping of `address` reaches (G6); the
  * page alone where that is more than a limit of writable memory allows. Called inside.
@@ -190,19 +198,22 @@ static void note_write(const hf_region_t *r, uint64_t address)
 static bool open_lost(hf_region_t *r, uintptr_t address)
 {
 	uintptr_t from = hf_detail_page_down((uintptr_t)hf_atomic64_load_seq_cst(&r->lost));
-	uintptr_t page = hf_detail_page_down(address);
+	uintptr_t end = hf_detail_region_end_page(r), page = hf_detail_page_down(address);
 	uintptr_t behind = page + (uintptr_t)hf_detail_open_regions.page;
 	struct hf_detail_mapping m;
+	struct region_write write;
 	int error = hf_detail_mapping_at(address, &m);
 
-	if (error == -ENOENT || (!error && (m.from > address || !hf_detail_is_zeros(&m))))
+	if (error == -ENOENT || (!error && (m.from > address || !hf_detail_may_be_zeros(&m))))
 		return false;
 	if (error) {
 		m.from = page;
 		m.to = behind;
 	}
-	note_write(r, address);
-	return hf_detail_open_zeros(&m, from, hf_detail_region_end_page(r)) ||
+	write = (struct region_write){ address, from > m.from ? from : m.from,
+				       end < m.to ? end : m.to };
+	note_write(r, write);
+	return hf_detail_open_zeros(&m, from, end) ||
 	       (errno == ENOMEM && hf_detail_open_zeros(&m, page, behind));
 }
 
@@ -233,7 +244,7 @@ bool hf_detail_region_handle(int signal, const siginfo_t *info, void *context, s
 {
 	struct hf_detail_regions *all = &hf_detail_open_regions;
 	uintptr_t address = (uintptr_t)info->si_addr;
-	/* G5. BUS_ADRALN: gVisor's code for a lost page; handler.c has excluded unaligned accesses. */
+	/* G5. BUS_ADRALN: gVisor's code for it; handler.c has excluded unaligned accesses. */
 	bool is_lost = signal == SIGBUS &&
 		       (info->si_code == BUS_ADRERR || info->si_code == BUS_ADRALN);
 	bool is_write = signal == SIGSEGV && info->si_code == SEGV_ACCERR;
@@ -319,7 +330,7 @@ int hf_detail_region_leave_zeros(hf_region_t *r, uint64_t lost)
 	parity = hf_grace_enter(&all->grace);
 	hf_detail_regions_each(all, reporter_visit, &other);
 	if (!other.found) {
-		note_write(r, lost);
+		note_write(r, (struct region_write){ lost, lost, other.to });
 		error = open_all(other.from, other.to);
 	}
 	hf_grace_leave(&all->grace, parity);

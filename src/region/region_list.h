@@ -18,8 +18,9 @@
  *       is noted before the zeros can be read: in the faulting thread's region first, then in all
  *       regions that overlap the lost part. A region that begins later inherits the loss from each
  *       open region that was open when it happened, for as long as the zeros are mapped; an
- *       inherited loss is not passed on. Both sides are sequentially consistent, so one of the two
- *       sees the other. A region that knows its file maps it again while it is still open; that
+ *       inherited loss is not passed on. So it is with the first write into lost pages, after which
+ *       no other write there faults. Both sides are sequentially consistent, so one of the two sees
+ *       the other. A region that knows its file maps it again while it is still open; that
  *       ends the loss for all.
  *   G2  A handler reads a region of another thread only between hf_grace_enter() and _leave(), and
  *       hf_region_end() waits for handlers that are inside (src/nofault/grace.h). After it, the
@@ -248,9 +249,13 @@ static inline void hf_detail_region_inherit_visit(struct hf_detail_regions *all,
 	hf_region_t *newcomer = (hf_region_t *)data;
 	struct hf_detail_region_pages zeros =
 		hf_detail_region_zeros(r, hf_atomic64_load_seq_cst(&r->zeros));
+	uint64_t none = HF_DETAIL_REGION_NONE;
 
-	if (zeros.from < zeros.to)
-		(void)hf_detail_region_note_pages(all, newcomer, &zeros);
+	if (zeros.from >= zeros.to || !hf_detail_region_note_pages(all, newcomer, &zeros))
+		return;
+	if (hf_atomic64_load_seq_cst(&r->written) != HF_DETAIL_REGION_NONE)
+		(void)hf_atomic64_try_cmpxchg_seq_cst(&newcomer->written, &none,
+						      hf_atomic64_load_seq_cst(&newcomer->lost));
 }
 
 /* G2: when this returns, no reader uses what was removed from the lists before the call. */

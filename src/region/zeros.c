@@ -9,7 +9,6 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "holdfast/internal/atomic.h"
 #include "zeros.h"
 
 /* ThreadSanitizer's interceptor reports mmap() as a write to the range: a race with readers. */
@@ -36,10 +35,20 @@ void *hf_detail_map(void *at, size_t len, int prot, int flags, int fd, uint64_t 
 	return mapped;
 }
 
-#define ZEROS_MARK (UINT64_C(1) << (sizeof(void *) == 8 ? 62 : 43))
+#define ZEROS_MARK (UINT64_C(1) << 62)
 
-/* 1 = /dev/zero could not be mapped once, so zeros may be anonymous memory. */
-static hf_atomic32_t zeros_lack_mark;
+hf_atomic32_t hf_detail_zeros_mark;
+
+/* So zeros may be anonymous memory. */
+static bool lacks_mark(void)
+{
+	return hf_atomic32_load_relaxed(&hf_detail_zeros_mark) == HF_DETAIL_MARK_LACKS;
+}
+
+static bool is_anonymous(const struct hf_detail_mapping *m)
+{
+	return !m->shared && !m->device && !m->inode;
+}
 
 bool hf_detail_is_zeros(const struct hf_detail_mapping *m)
 {
@@ -48,8 +57,13 @@ bool hf_detail_is_zeros(const struct hf_detail_mapping *m)
 	/* Executable, too: READ_IMPLIES_EXEC makes so what is mapped for reading. */
 	if (m->device || m->inode)
 		return m->offset == ZEROS_MARK + m->from;
-	return hf_atomic32_load_relaxed(&zeros_lack_mark) && m->readable && !m->writable &&
-	       !m->executable;
+	return lacks_mark() && m->readable && !m->writable && !m->executable;
+}
+
+bool hf_detail_may_be_zeros(const struct hf_detail_mapping *m)
+{
+	return hf_detail_is_zeros(m) ||
+	       (lacks_mark() && is_anonymous(m) && m->readable && m->writable);
 }
 
 uintptr_t hf_detail_zeros_behind(uintptr_t to, uintptr_t end)
@@ -75,6 +89,28 @@ static int open_dev_zero(void)
 	return fd;
 }
 
+/*
+ * Looks once, at a mapping for the purpose, whether the mark is shown: before zeros are mapped, so
+ * that a thread that meets them knows.
+ */
+static void look_for_mark(int dev_zero)
+{
+	uint32_t unknown = HF_DETAIL_MARK_UNKNOWN;
+	struct hf_detail_mapping m;
+	void *at;
+
+	if (hf_atomic32_load_relaxed(&hf_detail_zeros_mark) != unknown)
+		return;
+	at = hf_detail_map(NULL, 1, PROT_READ, MAP_PRIVATE, dev_zero, ZEROS_MARK);
+	if (at == MAP_FAILED)
+		return;
+	if (!hf_detail_mapping_at((uintptr_t)at, &m))
+		(void)hf_atomic32_try_cmpxchg_relaxed(&hf_detail_zeros_mark, &unknown,
+						      is_anonymous(&m) ? HF_DETAIL_MARK_LACKS
+								       : HF_DETAIL_MARK_SHOWN);
+	(void)syscall(SYS_munmap, at, 1);
+}
+
 /* Did mmap() fail for a reason that anonymous memory has, too? */
 static bool is_refused_to_all(int error)
 {
@@ -88,11 +124,12 @@ bool hf_detail_map_zeros(uintptr_t from, uintptr_t to, int prot, bool marked)
 	void *at = (void *)from, *mapped = MAP_FAILED;
 
 	if (fd >= 0) {
+		look_for_mark(fd);
 		mapped = hf_detail_map(at, to - from, prot, flags, fd, ZEROS_MARK + from);
 		(void)syscall(SYS_close, fd);
 	}
 	if (fd < 0 || (mapped == MAP_FAILED && !is_refused_to_all(errno))) {
-		hf_atomic32_store_relaxed(&zeros_lack_mark, 1);
+		hf_atomic32_store_relaxed(&hf_detail_zeros_mark, HF_DETAIL_MARK_LACKS);
 		mapped = hf_detail_map(at, to - from, prot, flags | MAP_ANONYMOUS, -1, 0);
 	}
 	return mapped == at;

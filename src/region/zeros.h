@@ -8,16 +8,32 @@
  * a file with an offset: ZEROS_MARK plus the address. It stays so when the mapping is cut in two or
  * its protection changes. So zeros can be told from memory of others.
  *
+ * They lack this mark where /dev/zero cannot be opened, or is shown as anonymous memory (gVisor).
+ * There, memory that is anonymous, private and can only be read is taken for zeros.
+ *
  * Context  any thread, async-signal-safe; may change errno
  */
 #include <sys/types.h>
 
+#include "holdfast/internal/atomic.h"
 #include "mapping.h"
 
 #pragma GCC visibility push(hidden)
 
-/* Is it zeros that we have mapped? Where /dev/zero cannot be opened: that nobody has written to. */
+/* Have zeros the mark? LACKS: once /dev/zero could not be mapped, or the kernel did not show it. */
+enum hf_detail_zeros_mark {
+	HF_DETAIL_MARK_UNKNOWN = 0,
+	HF_DETAIL_MARK_SHOWN,
+	HF_DETAIL_MARK_LACKS
+};
+
+extern hf_atomic32_t hf_detail_zeros_mark;
+
+/* Is it zeros that we have mapped? Where they lack the mark: that nobody has written to. */
 bool hf_detail_is_zeros(const struct hf_detail_mapping *m);
+
+/* May it be zeros? Where they lack the mark: also that somebody has written to. */
+bool hf_detail_may_be_zeros(const struct hf_detail_mapping *m);
 
 /* The end of the zeros that follow @to without a gap, at most @end. */
 uintptr_t hf_detail_zeros_behind(uintptr_t to, uintptr_t end);

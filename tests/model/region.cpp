@@ -101,6 +101,7 @@ protected:
 		set(there_[n], 1);
 		hf_atomic64_store_relaxed(&r->below, 0);
 		hf_atomic64_store_relaxed(&r->lost, HF_DETAIL_REGION_NONE);
+		hf_atomic64_store_relaxed(&r->written, HF_DETAIL_REGION_NONE);
 		hf_detail_region_no_zeros(r);
 		hf_atomic32_store_relaxed(&r->access, HF_DETAIL_REGION_UNKNOWN);
 		r->base = base;

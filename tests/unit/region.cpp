@@ -478,6 +478,17 @@ const struct {
 	/* A later write does not fault, and is not reported. */
 	{ "a write by another thread is reported", 8,
 	  "begin A 4 8; cut 2; 2: begin O 0 8; 2: write 2; 2: end O 2 2; write 6; end A 0 0" },
+	/* A write opens more pages than its own: later writes to those do not fault. */
+	{ "a write above a region opens its pages, too", 8,
+	  "begin B 0 3; begin A 0 8; cut 1; touch 1; write 5; write 2; end B 1 1; end A 1 5" },
+	{ "pages that are lost after a write are open at once", 8,
+	  "begin B 0 3; begin A 0 8; cut 5; write 6; cut 1; touch 1; write 2; end B 1 1;"
+	  "end A 1 6" },
+	{ "a region that begins over open pages", 8,
+	  "begin A 0 8; cut 1; touch 1; write 3; begin B 0 8; write 2; end B 1 1; end A 1 3" },
+	{ "pages that a write has not opened are not noted as written", 8,
+	  "begin C 4 6; begin B 1 3; begin A 0 8; cut 1; touch 1; other 3 1; write 2;"
+	  "end C 0 2; end B 0 1; end A 1 2" },
 	{ "a healed loss is not inherited", 8,
 	  "file A 0 8; process P 0 8; cut 4; touch 6; begin B 0 8; fill; end A 6; begin C 0 8;"
 	  "reads 8; end C 8; end B 6; end P 6" },

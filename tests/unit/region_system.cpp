@@ -25,6 +25,7 @@
 
 extern "C" { /* whose headers are included above */
 #include "../../src/region/regions.h"
+#include "../../src/region/zeros.h"
 }
 #include "../lost_page.h"
 
@@ -499,6 +500,175 @@ TEST_F(RegionSystem, APersonalityThatExecutesWhatItReads)
 		EXPECT_EQ(ended, 0) << with_file;
 	}
 }
+
+/* ---- what is counted ------------------------------------------------------------------------ */
+
+// A region that hf_region_call() closes after a loss is not counted any more: R2.
+TEST_F(RegionSystem, ACallThatClosesALostRegion)
+{
+	EXPECT_EQ(unit::in_child([] {
+			  Map outer(4 * page), inner(4 * page);
+			  hf_region_t left_open;
+			  auto lose_both = [&] {
+				  MUST(inner.begin(&left_open) == 0);
+				  inner.cut(page);
+				  MUST(read(inner.at + 2 * page) == 0);
+				  outer.cut(page);
+				  (void)read(outer.at + 2 * page);
+				  MUST(false);
+			  };
+			  auto run = [](void *f) { (*static_cast<decltype(lose_both) *>(f))(); };
+
+			  MUST(hf_region_call(outer.at, outer.size, run, &lose_both, &fault) ==
+			       -EFAULT);
+			  MUST(hf_atomic32_load_seq_cst(&hf_detail_open_regions.losses) == 0);
+		  }),
+		  0);
+}
+
+/* ---- a file system that does not answer fstat() --------------------------------------------- */
+
+void refuse_fstat(int error)
+{
+	const unsigned int calls[] = {
+#ifdef SYS_fstat
+		SYS_fstat,
+#endif
+#ifdef SYS_newfstatat
+		SYS_newfstatat,
+#endif
+		SYS_statx,
+	};
+	std::vector<struct sock_filter> filter = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	};
+
+	for (unsigned int call : calls) {
+		filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1));
+		filter.push_back(BPF_STMT(BPF_RET | BPF_K,
+					  SECCOMP_RET_ERRNO | static_cast<unsigned int>(error)));
+	}
+	filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+	struct sock_fprog program = { static_cast<unsigned short>(filter.size()), filter.data() };
+
+	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+}
+
+// Then device and inode are not known: no reason to take anonymous memory, which has none, for the
+// file's, and to map over it.
+TEST_F(RegionSystem, MemoryOfOthersInPlaceOfAnUnknownFile)
+{
+	if (unit::emulated)
+		GTEST_SKIP() << "an emulator has no filters";
+	EXPECT_EQ(unit::in_child([] {
+			  Map map(4 * page);
+			  /* Memory of other rights on both sides, so that nothing merges. */
+			  char *at = static_cast<char *>(mmap(nullptr, 6 * page, PROT_NONE,
+							      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+			  hf_region_t r;
+
+			  MUST(at != MAP_FAILED);
+			  at += page;
+			  MUST(mmap(at, map.size, RW, MAP_PRIVATE | MAP_FIXED, map.fd, 0) == at);
+			  refuse_fstat(EIO);
+			  MUST(hf_region_begin_file(&r, at, map.size, RW, MAP_PRIVATE, map.fd, 0) ==
+			       0);
+			  map.cut(page);
+			  MUST(read(at + page) == 0);
+			  MUST(mmap(at, map.size, RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+				    0) == at);
+			  write_to(at + page, 'o');
+			  MUST(hf_region_end(&r, &fault) == page && fault.error == -EIO);
+			  MUST(read(at + page) == 'o');
+		  }),
+		  0);
+}
+
+#ifdef __x86_64__
+/* ---- gVisor --------------------------------------------------------------------------------- */
+
+// As in gVisor, whose private mappings of /dev/zero are shown as anonymous memory.
+void map_anonymous(int, siginfo_t *, void *context)
+{
+	greg_t *regs = static_cast<ucontext_t *>(context)->uc_mcontext.gregs;
+
+	regs[REG_RAX] = syscall(SYS_mmap, regs[REG_RDI], regs[REG_RSI], regs[REG_RDX],
+				regs[REG_R10] | MAP_ANONYMOUS, -1, 0);
+}
+
+// From now on, mappings with the offset that marks zeros are anonymous.
+void as_in_gvisor()
+{
+	const unsigned int high = offsetof(struct seccomp_data, args) + 8 * 5 + 4;
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, high),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 1u << 30, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { std::size(filter), filter };
+	struct sigaction action;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_flags = SA_SIGINFO;
+	action.sa_sigaction = map_anonymous;
+	hf_atomic32_store_relaxed(&hf_detail_zeros_mark, HF_DETAIL_MARK_UNKNOWN);
+	MUST(sigaction(SIGSYS, &action, nullptr) == 0);
+	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+}
+
+// A thread's fault whose handler runs after that of another thread has served the same page.
+void fault_late(int signal, int code, char *at)
+{
+	siginfo_t info;
+
+	memset(&info, 0, sizeof(info));
+	info.si_signo = signal;
+	info.si_code = code;
+	info.si_addr = at;
+	MUST(syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), signal, &info) == 0);
+}
+
+TEST_F(RegionSystem, ZerosThatAreShownAsAnonymousMemory)
+{
+	SKIP_UNLESS_NATIVE;
+	for (bool with_file : { false, true }) {
+		for (bool writes : { false, true }) {
+			EXPECT_EQ(
+				unit::in_child([&] {
+					Map map(8 * page);
+					hf_region_t r;
+
+					MUST(map.begin(&r, with_file) == 0);
+					as_in_gvisor();
+					map.cut(page);
+					MUST(read(map.at + page) == 0);
+					fault_late(SIGBUS, BUS_ADRERR, map.at + 3 * page);
+					if (writes) {
+						write_to(map.at + 4 * page, 'w');
+						fault_late(SIGBUS, BUS_ADRERR, map.at + 3 * page);
+						fault_late(SIGSEGV, SEGV_ACCERR, map.at + 5 * page);
+					}
+					MUST(hf_region_end(&r, &fault) == page);
+					MUST(fault.written == (writes ? 4 * page : map.size));
+					/* Zeros with data can't be told from others' memory. */
+					MUST(fault.error == (with_file && writes ? -EEXIST : 0));
+					map.cut(map.size);
+					MUST(pwrite(map.fd, "n", 1, static_cast<off_t>(2 * page)) ==
+					     1);
+					MUST(read(map.at + 2 * page) ==
+					     (with_file && !writes ? 'n' : 0));
+				}),
+				0)
+				<< with_file << writes;
+		}
+	}
+}
+#endif
 
 /* ---- huge files ----------------------------------------------------------------------------- */
 

@@ -18,9 +18,9 @@
 #define HALF_BITS(v) ((uint32_t)__builtin_ia32_pmovmskb128((sse_bytes_t)(v)))
 
 /*
- * value = the words at p and q, one after the other: HALF_LOAD_8_8 or _4_4. Operand 3 is behind q:
- * "2+%2" would be "2+(%rdx)" if the compiler adds nothing to a register, of which the assembler
- * warns.
+ * value = the words at p and q, one after the other: HALF_LOAD_8_8 or _4_4. Operand 3 is the part
+ * of q's word from its third byte on. It can't be "2+%2", which becomes "2+(%rdx)" where the
+ * address is a register alone: the assembler warns of that.
  */
 #define HALF_LOAD_TWO_OR(value, LOAD, TYPE, p, q, label)                                           \
 	__asm__ volatile goto(LOAD(label)                                                          \
@@ -93,8 +93,8 @@
 #define VECTOR_SPLAT_BYTE(name, byte) VECTOR name = (VECTOR)((VECTOR_CHARS){ 0 } + (char)(byte))
 
 /*
- * All equal bytes are a mask of W ones. Minus such a mask it is 0; else its lowest one is where the
- * first zero was.
+ * If all bytes are equal, `mask` is W ones, and the result is 0. Otherwise the lowest bit of the
+ * result is where the lowest 0 of `mask` is.
  */
 #define VECTOR_DIFFER_OF(mask) ((uint32_t)(mask) - (UINT32_MAX >> (32 - VECTOR_BYTES)))
 
