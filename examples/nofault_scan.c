@@ -41,7 +41,10 @@ int main(void)
 	must(hf_compare_nofault(file + page - 16, records, strlen(records), &equal) == -HF_EFAULT);
 	must(equal == 16);
 
-	/* Move the records up by 6. They overlap, so the move starts at the end, and faults at once. */
+	/*
+	 * Move the records up by 6. They overlap, so the move starts at the end, and faults at
+	 * once.
+	 */
 	left = hf_move_nofault(file + page - 10, file + page - 16, 16);
 	printf("%zu of 16 bytes moved\n", 16 - left);
 	must(left == 16 && memcmp(file + page - 16, records, 16) == 0);

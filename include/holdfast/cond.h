@@ -62,9 +62,9 @@
  *   woken in its place. A broadcast wakes all others.
  *
  * fork
- *   In the child no thread waits, and signals find none. A mutex that another thread held at the fork,
- *   or was releasing on its way into a wait, stays locked in the child: fork with the mutex held. A
- *   signal handler that interrupts a wait and forks must not return in the child; one that
+ *   In the child no thread waits, and signals find none. A mutex that another thread held at the
+ *   fork, or was releasing on its way into a wait, stays locked in the child: fork with the mutex
+ *   held. A signal handler that interrupts a wait and forks must not return in the child; one that
  *   interrupts a signal, a broadcast or an unlock may. A handler must not jump out of any of them.
  *
  *   No wait is a cancellation point; a thread that is cancelled asynchronously must not be in one.

@@ -24,7 +24,8 @@
  *             C++   hf::mutex lock;
  *                   std::lock_guard<hf::mutex> guard(lock);
  * Validation  -DHF_VALIDATE=1 reports recursion, unlock by another thread, long holds: validate.h.
- * Profile     HOLDFAST_PROFILE=1 in the environment lists contended mutexes at exit: docs/guide/tools.md
+ * Profile     HOLDFAST_PROFILE=1 in the environment lists contended mutexes at exit:
+ *             docs/guide/tools.md
  *
  * Arguments   mutex   initialized by HF_MUTEX_INIT, by init, or with all bytes 0
  * Context     any thread
@@ -37,14 +38,14 @@
  *   unlock                release
  *
  * Guarantees
- *   A free mutex can be taken by any running thread, past all waiters (barging), whatever happened to
- *   any waiter: one that is killed, or left behind by a fork, leaves nothing in the word (between
- *   processes, one needless system call). A waiter whose thread is stopped, by a signal handler that
- *   sleeps, a debugger or a frozen cgroup, or that gets no processor, does not keep those behind it
- *   from the mutex: they pass over it, at once if it was stopped in its sleep, else within 64 to
- *   256 ms. A waiter that times out consumes no wake-up, and has tried once more.
- *   After its store an unlock does not touch the mutex, unless a thread is queued for it, which keeps
- *   it alive: so the next holder may unlock and free the mutex at once.
+ *   A free mutex can be taken by any running thread, past all waiters (barging), whatever happened
+ *   to any waiter: one that is killed, or left behind by a fork, leaves nothing in the word
+ *   (between processes, one needless system call). A waiter whose thread is stopped, by a signal
+ *   handler that sleeps, a debugger or a frozen cgroup, or that gets no processor, does not keep
+ *   those behind it from the mutex: they pass over it, at once if it was stopped in its sleep, else
+ *   within 64 to 256 ms. A waiter that times out consumes no wake-up, and has tried once more.
+ *   After its store an unlock does not touch the mutex, unless a thread is queued for it, which
+ *   keeps it alive: so the next holder may unlock and free the mutex at once.
  *   A holder that is killed leaves the mutex locked: use hf_mutex_shared_lock_timeout().
  *
  * Fairness
@@ -62,14 +63,14 @@
  *   table, unless dlmopen() has loaded them into different namespaces.
  *
  * What it costs
- *   Two mutexes that share one of the 1024 buckets make each other's unlocks slow while one of them has
- *   parked threads and its first waiter is not awake. membarrier() sends an interrupt to each processor
- *   that runs the process, so its calls are limited to an eighth of wall time. No operation is a
- *   cancellation point; cancelling a waiting thread asynchronously breaks the queue.
- *   One parked thread is woken at a time. While it gets no processor, those parked behind it wait for
- *   it even if the mutex is free, for up to 256 ms; running threads take the mutex past them. So a
- *   thread of SCHED_FIFO may wait that long behind one of SCHED_IDLE, which was woken on a busy
- *   processor (with a pthread mutex it waited for 1 ms): let threads that share a mutex have
+ *   Two mutexes that share one of the 1024 buckets make each other's unlocks slow while one of them
+ *   has parked threads and its first waiter is not awake. membarrier() sends an interrupt to each
+ *   processor that runs the process, so its calls are limited to an eighth of wall time. No
+ *   operation is a cancellation point; cancelling a waiting thread asynchronously breaks the queue.
+ *   One parked thread is woken at a time. While it gets no processor, those parked behind it wait
+ *   for it even if the mutex is free, for up to 256 ms; running threads take the mutex past them.
+ *   So a thread of SCHED_FIFO may wait that long behind one of SCHED_IDLE, which was woken on a
+ *   busy processor (with a pthread mutex it waited for 1 ms): let threads that share a mutex have
  *   comparable priorities. Each thread parked behind another one wakes up so often, too.
  *
  * Source      docs/design/0014-mutex.md; the waiters and the proofs: src/parking/queue.h, to_lock.c
@@ -98,9 +99,9 @@ typedef struct HF_CAPABILITY("mutex") hf_mutex_shared {
 } hf_mutex_shared_t;
 
 /*
- * hf_mutex_t's word is 0 while it is free. While it is locked it is 1, or the holder's mark: a number
- * that a thread gets when it first uses a condition variable, so that its signals know that it holds
- * the mutex. Its waiters are in a table of the process.
+ * hf_mutex_t's word is 0 while it is free. While it is locked it is 1, or the holder's mark: a
+ * number that a thread gets when it first uses a condition variable, so that its signals know that
+ * it holds the mutex. Its waiters are in a table of the process.
  */
 #define HF_DETAIL_MUTEX_LOCKED 1u
 #define HF_DETAIL_MUTEX_PARKED 2u /* of hf_mutex_shared_t: locked, and threads may be parked */

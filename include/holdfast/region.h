@@ -72,11 +72,11 @@
  *   new region inherits those pages, too.
  *
  *   The mapping. The range should be one mapping with one protection. Code under a region may unmap
- *   a part of it, and other memory may come to that place: a fault replaces no more than the mapping
- *   in which it happened, and the end nothing but zeros and the region's file. A mapping that was
- *   cut in two takes two faults. What is mapped is looked up a few microseconds before it is
- *   replaced: do not unmap what another thread is reading under a region. After a loss do not call
- *   mremap() before the end: zeros that have moved are not recognised.
+ *   a part of it, and other memory may come to that place: a fault replaces no more than the
+ *   mapping in which it happened, and the end nothing but zeros and the region's file. A mapping
+ *   that was cut in two takes two faults. What is mapped is looked up a few microseconds before it
+ *   is replaced: do not unmap what another thread is reading under a region. After a loss do not
+ *   call mremap() before the end: zeros that have moved are not recognised.
  *
  *   What the kernel must allow. What is mapped is read from /proc/self/maps. Where that cannot be
  *   opened (no /proc, no file descriptor left), each lost page takes a fault of its own, the zeros
@@ -101,22 +101,22 @@
  *
  *   The region object. Each copy of the static library has its own regions: objects that guard the
  *   same memory must link the shared library. The object must not lie in memory with a protection
- *   key, which a signal handler cannot access. End a region before its memory or its thread ends: no
- *   longjmp past hf_region_end(), no cancellation. If a thread ends with open regions, they are
+ *   key, which a signal handler cannot access. End a region before its memory or its thread ends:
+ *   no longjmp past hf_region_end(), no cancellation. If a thread ends with open regions, they are
  *   closed, and one report is made (HF_REPORT_REGION_OPEN_AT_EXIT). In a fork's child the regions
  *   are open that the forking thread has begun, also those of the process, and no others: they may
  *   have been on stacks that the child uses again.
  *
- *   Other handlers. libwayland-server passes a SIGBUS that is not its own on by raise(), without the
- *   address: call hf_nofault_install() after wl_shm_buffer_begin_access() has set its handler.
+ *   Other handlers. libwayland-server passes a SIGBUS that is not its own on by raise(), without
+ *   the address: call hf_nofault_install() after wl_shm_buffer_begin_access() has set its handler.
  *   Catch2 sets handlers at the start of each test case, and at its end restores those before: call
  *   hf_nofault_install() in each test case, and hf_nofault_remove() at its end.
  *
  * What it costs
- *   34 ns for begin and end; hf_region_begin_file() and its end each call fstat(), too. A loss: about
- *   that of the mmap() calls and of the look at what is mapped, 15 to 30 us measured on a busy
- *   machine, independent of the memory that the process has; before Linux 6.11, which cannot be
- *   asked for one mapping, longer with more mappings.
+ *   34 ns for begin and end; hf_region_begin_file() and its end each call fstat(), too. A loss:
+ *   about that of the mmap() calls and of the look at what is mapped, 15 to 30 us measured on a
+ *   busy machine, independent of the memory that the process has; before Linux 6.11, which cannot
+ *   be asked for one mapping, longer with more mappings.
  *
  * Ordering
  *   none for the caller's data, in all operations

@@ -3,21 +3,23 @@
  * cond - waiting and waking. The queue of an hf_cond_t is in src/parking.
  *
  * Invariants
- *   C1  No signal is lost: a thread queues itself, or reads the number, before it releases the mutex. A
- *       thread that changes the condition under that mutex and then signals finds the waiter.
- *   C2  A thread that was woken or moved does not touch the condition variable again, and a signal or
- *       broadcast does not touch it after it has released a waiter: the first thread that returns
- *       may free it if no other thread is going to wait or signal.
- *   C3  A waiter that times out never consumes a signal: under the lock of the bucket it either leaves
- *       the queue of the condition variable, or finds that a signal has dequeued it.
+ *   C1  No signal is lost: a thread queues itself, or reads the number, before it releases the
+ *       mutex. A thread that changes the condition under that mutex and then signals finds the
+ *       waiter.
+ *   C2  A thread that was woken or moved does not touch the condition variable again, and a signal
+ *       or broadcast does not touch it after it has released a waiter: the first thread that
+ *       returns may free it if no other thread is going to wait or signal.
+ *   C3  A waiter that times out never consumes a signal: under the lock of the bucket it either
+ *       leaves the queue of the condition variable, or finds that a signal has dequeued it.
  *   C4  In the child of a fork no thread waits, and no signal finds one that does, also if a signal
- *       handler has forked in the middle of a signal or an unlock (parking Q7: waiters of the parent
- *       are recognised, and dropped). The number may still count those that waited at the fork: a
- *       signal then takes the slow path, finds no waiter, and sets the number to 0.
+ *       handler has forked in the middle of a signal or an unlock (parking Q7: waiters of the
+ *       parent are recognised, and dropped). The number may still count those that waited at the
+ *       fork: a signal then takes the slow path, finds no waiter, and sets the number to 0.
  *   C5  A killed process loses at most the one signal that its own waiter was given; waiters of
  *       other processes recheck after 64 ms.
- *   C6  A signalled thread may return, and reuse its stack, before the signal has returned. So the signal
- *       reads and writes the waiter before it releases the new state, which the thread acquires.
+ *   C6  A signalled thread may return, and reuse its stack, before the signal has returned. So the
+ *       signal reads and writes the waiter before it releases the new state, which the thread
+ *       acquires.
  */
 #include "holdfast/cond.h"
 
@@ -32,8 +34,8 @@
 #endif
 
 /*
- * Above 0 if this thread's recent spins have ended with a signal; below 0 the number of waits without a
- * spin, and how many they are next time. Models define their own.
+ * Above 0 if this thread's recent spins have ended with a signal; below 0 the number of waits
+ * without a spin, and how many they are next time. Models define their own.
  */
 #ifndef HF_COND_CREDIT
 #define HF_COND_CREDIT spin_credit
@@ -45,9 +47,10 @@ static __thread int32_t spin_pause __attribute__((tls_model("initial-exec")));
 enum { CREDIT_MAX = 8, PAUSE_MIN = 32, PAUSE_MAX = 1024 };
 
 /*
- * A thread spins in each wait as long as its spins end with a signal. After one that does not, it spins
- * in one of 32 waits only, then in one of 64, and so on up to 1,024, until a spin ends with a signal: the
- * signaller may need this processor, and then no spin can succeed. With one processor it never spins.
+ * A thread spins in each wait as long as its spins end with a signal. After one that does not, it
+ * spins in one of 32 waits only, then in one of 64, and so on up to 1,024, until a spin ends with a
+ * signal: the signaller may need this processor, and then no spin can succeed. With one processor
+ * it never spins.
  */
 static bool should_spin(void)
 {
@@ -55,8 +58,9 @@ static bool should_spin(void)
 }
 
 /*
- * Spins until *@word is not @value or the spin budget is used up. Yields once a turn, since a thread
- * that never parks may hold the processor that a signalled thread needs. Returns true if signalled.
+ * Spins until *@word is not @value or the spin budget is used up. Yields once a turn, since a
+ * thread that never parks may hold the processor that a signalled thread needs. Returns true if
+ * signalled.
  */
 static bool spin_while(const hf_atomic32_t *word, uint32_t value, uint64_t deadline)
 {

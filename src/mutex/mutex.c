@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mutex - the slow paths of hf_mutex_t: how long to spin, and when to queue. The waiters, and why no
- * wake-up is lost (W), are in src/parking.
+ * mutex - the slow paths of hf_mutex_t: how long to spin, and when to queue. The waiters, and why
+ * no wake-up is lost (W), are in src/parking.
  *
  * A thread spins for 10 us, then queues. While threads wait, one whose turn is over makes room (R)
  * when it next finds the mutex locked: it queues at once, in exchange for a waiter that last ran on

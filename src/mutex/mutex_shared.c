@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mutex_shared - the slow paths of hf_mutex_shared_t: a futex word, since processes have no table in
- * common.
+ * mutex_shared - the slow paths of hf_mutex_shared_t: a futex word, since processes have no table
+ * in common.
  *
  *     0   free
  *     1   locked
  *     2   locked, and threads may be parked
  *
- * A parked thread rechecks after 64 ms, in case the thread that should have woken it was killed. One
- * that was killed while it waited leaves at most a 2, so one unlock makes a needless system call.
+ * A parked thread rechecks after 64 ms, in case the thread that should have woken it was killed.
+ * One that was killed while it waited leaves at most a 2, so one unlock makes a needless system
+ * call.
  */
 #include "slow.h"
 

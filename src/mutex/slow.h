@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef HF_SRC_MUTEX_SLOW_H
 #define HF_SRC_MUTEX_SLOW_H
-/* slow - what a condition variable needs of its mutex. Neither the profile nor the probes see it. */
+/*
+ * slow - what a condition variable needs of its mutex. Neither the profile nor the probes see it.
+ */
 #include "holdfast/mutex.h"
 
 HF_BEGIN_DECLS

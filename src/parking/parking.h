@@ -9,10 +9,10 @@
  *   To implement a lock, or a condition variable, whose word has no room for a queue. Not between
  *   processes: each has its own table.
  *
- *   Its clients (mutex, cond) never touch a queue. What they do themselves are callbacks. They run in
- *   the waiting thread, with its signals as the caller had them, and while it holds no bucket's lock:
- *   so they may call the operations below for other locks than the one that they wait for. They must
- *   return: no longjmp(), no C++ exception.
+ *   Its clients (mutex, cond) never touch a queue. What they do themselves are callbacks. They run
+ *   in the waiting thread, with its signals as the caller had them, and while it holds no bucket's
+ *   lock: so they may call the operations below for other locks than the one that they wait for.
+ *   They must return: no longjmp(), no C++ exception.
  */
 #include "holdfast/internal/parking.h"
 
@@ -69,8 +69,8 @@ struct hf_detail_parking {
 };
 
 /*
- * The first sleep of a first waiter that may have missed its wake-up (W1), doubled each time; the longest
- * one, which is also the first sleep of a waiter behind others (W8).
+ * The first sleep of a first waiter that may have missed its wake-up (W1), doubled each time; the
+ * longest one, which is also the first sleep of a waiter behind others (W8).
  */
 #ifndef HF_DETAIL_RECHECK_NS
 #define HF_DETAIL_RECHECK_NS 1000000
@@ -86,22 +86,22 @@ enum hf_detail_park {
 };
 
 /*
- * Tries once to acquire the lock, whose word is 0 while it is free. Called at any point of a wait, and
- * often; must not wait. Acquires if it returns true.
+ * Tries once to acquire the lock, whose word is 0 while it is free. Called at any point of a wait,
+ * and often; must not wait. Acquires if it returns true.
  */
 typedef bool hf_detail_try_lock_t(hf_atomic32_t *lock);
 
 struct hf_detail_wait_calls {
 	hf_detail_try_lock_t *try_lock;
 	/*
-	 * Called once, when this thread is queued: unlocks the lock, which it holds. A signal may come
-	 * before it returns. @parks: the thread parks next, so a waiter may have its processor
+	 * Called once, when this thread is queued: unlocks the lock, which it holds. A signal may
+	 * come before it returns. @parks: the thread parks next, so a waiter may have its processor
 	 * (hf_detail_unpark_and_leave()); otherwise it spins.
 	 */
 	void (*before_sleep)(hf_atomic32_t *lock, bool parks);
 	/*
-	 * NULL, or called once, after before_sleep: spins while *@word is @value and the deadline has
-	 * not passed, for a time of its own choice. Returns true if the word has changed.
+	 * NULL, or called once, after before_sleep: spins while *@word is @value and the deadline
+	 * has not passed, for a time of its own choice. Returns true if the word has changed.
 	 */
 	bool (*spin)(const hf_atomic32_t *word, uint32_t value, uint64_t deadline);
 };
@@ -112,12 +112,12 @@ HF_BEGIN_DECLS
 struct hf_detail_parking *hf_detail_parking_table(void);
 
 /*
- * All of them: any thread that holds no bucket's lock; no signal handler. They take bucket locks for less
- * than a microsecond, with signals blocked.
+ * All of them: any thread that holds no bucket's lock; no signal handler. They take bucket locks
+ * for less than a microsecond, with signals blocked.
  *
- * Queues this thread at a lock, and waits until it has acquired it: LOCKED, with acquire; RELEASED, to
- * compete as a newcomer; or TIMED_OUT, after a last try. @in_exchange: only if another waiter runs on
- * this processor in its place; if there is none, PARK_NONE at once, and a new turn begins.
+ * Queues this thread at a lock, and waits until it has acquired it: LOCKED, with acquire; RELEASED,
+ * to compete as a newcomer; or TIMED_OUT, after a last try. @in_exchange: only if another waiter
+ * runs on this processor in its place; if there is none, PARK_NONE at once, and a new turn begins.
  */
 enum hf_detail_park hf_detail_park_to_lock(hf_atomic32_t *lock, hf_detail_try_lock_t *try_lock,
 					   uint64_t deadline, bool in_exchange);
@@ -133,29 +133,34 @@ void hf_detail_unpark_and_leave(hf_atomic32_t *lock);
 
 /*
  * Queues this thread at @at, a number of waiters, and waits until it is unparked; then it has been
- * RELEASED, or has waited for the lock, too, and is LOCKED. TIMED_OUT: not unparked, and not counted any
- * more. @calls run in the order before_sleep, spin, try_lock. @moved: for the profile, when it began to
- * wait for the lock, or 0.
+ * RELEASED, or has waited for the lock, too, and is LOCKED. TIMED_OUT: not unparked, and not
+ * counted any more. @calls run in the order before_sleep, spin, try_lock. @moved: for the profile,
+ * when it began to wait for the lock, or 0.
  */
 enum hf_detail_park hf_detail_park_to_wait(hf_atomic32_t *at, hf_atomic32_t *lock,
 					   const struct hf_detail_wait_calls *calls,
 					   uint64_t deadline, uint64_t *moved);
 
 /*
- * Unparks the first thread that waits at @at, or all: releases it, or moves it to its lock's queue. The
- * memory at @at is not touched after the first of them was released. The caller may hold the lock.
+ * Unparks the first thread that waits at @at, or all: releases it, or moves it to its lock's queue.
+ * The memory at @at is not touched after the first of them was released. The caller may hold the
+ * lock.
  */
 void hf_detail_unpark_one(hf_atomic32_t *at);
 void hf_detail_unpark_all(hf_atomic32_t *at);
 
-/* From here on this thread's locks store a mark, in place of 1, that no other thread's have (W6). */
+/*
+ * From here on this thread's locks store a mark, in place of 1, that no other thread's have (W6).
+ */
 uint32_t hf_detail_parking_mark(void);
 
 /* Has this thread run for so many turns since it last waited? A new turn begins after a pause. */
 bool hf_detail_turn_is_over(uint32_t turns);
 void hf_detail_turn_begin(void);
 
-/* For src/parking and tests: the lock of an address's bucket. Signals are blocked meanwhile (Q4). */
+/*
+ * For src/parking and tests: the lock of an address's bucket. Signals are blocked meanwhile (Q4).
+ */
 struct hf_detail_bucket *hf_detail_bucket_lock(const void *at);
 void hf_detail_bucket_unlock(struct hf_detail_bucket *bucket);
 

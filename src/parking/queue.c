@@ -46,8 +46,8 @@ struct hf_detail_parking *hf_detail_parking_table(void)
 }
 
 /*
- * The last mark that was given out. The child of a fork goes on counting, since its thread keeps the
- * mark that it has. The last of the 32 bits' marks are not given out.
+ * The last mark that was given out. The child of a fork goes on counting, since its thread keeps
+ * the mark that it has. The last of the 32 bits' marks are not given out.
  */
 static hf_atomic32_t *last_mark(void)
 {
@@ -113,7 +113,10 @@ struct hf_detail_waiter *hf_detail_take_sole(struct hf_detail_bucket *bucket)
 	return NULL;
 }
 
-/* A sole waiter for a lock joins the queue, and so do those behind it, whose turn has not come (W7). */
+/*
+ * A sole waiter for a lock joins the queue, and so do those behind it, whose turn has not come
+ * (W7).
+ */
 static void admit_moved(struct hf_detail_bucket *bucket, struct hf_detail_waiter *waiter)
 {
 	struct hf_detail_waiter *behind = waiter->behind, *next;
@@ -176,9 +179,9 @@ void hf_detail_bucket_unlock_blocked(struct hf_detail_bucket *bucket)
 	uint64_t arrived = HF_DETAIL_CLOSED;
 
 	/*
-	 * CLOSED -> 0; if a waiter has arrived meanwhile, the bucket stays closed. Release: a thread
-	 * that moves a waiter to the open bucket (hf_detail_move_sole()) must see the flags as they
-	 * are now: its unlock would rely on a WAKING waiter that has left.
+	 * CLOSED -> 0; if a waiter has arrived meanwhile, the bucket stays closed. Release: a
+	 * thread that moves a waiter to the open bucket (hf_detail_move_sole_waiter()) must see the
+	 * flags as they are now: its unlock would rely on a WAKING waiter that has left.
 	 */
 	if (!bucket->first)
 		(void)hf_atomic64_try_cmpxchg_release(&bucket->arrived, &arrived, 0);

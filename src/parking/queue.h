@@ -34,7 +34,7 @@
  *     WAKING, HEAD -> ABSENT (W8) -> HEAD, or PARKED behind others, when its thread runs again
  *
  *   To wait for a signal
- *     SPINNING ---------> PARKED ---------> moved to the lock's queue: PARKED, or WAKING as its first
+ *     SPINNING ---------> PARKED ---------> moved to the lock's queue: PARKED, or WAKING if first
  *        |     spun          |    signal
  *        |     enough        |
  *        '-------------------'----------> RELEASED
@@ -49,47 +49,47 @@
  *                  oldest                                     them, the oldest first
  *
  * Invariants
- *   Q1  A bucket's queue, and the waiters in it, change only under the bucket's lock. While a waiter
- *       is queued its thread stays in src/parking: so the waiter, and the object it waits for, exist,
- *       and the holder of the bucket's lock may touch both. No thread locks two buckets at a time: a
- *       waiter that moves is in no queue for a moment, or until its turn comes (W7).
- *   Q2  The first waiter for a lock is the first that is not ABSENT. It alone is WAKING or HEAD; the
- *       others are PARKED or ABSENT.
+ *   Q1  A bucket's queue, and the waiters in it, change only under the bucket's lock. While a
+ *       waiter is queued its thread stays in src/parking: so the waiter, and the object it waits
+ *       for, exist, and the holder of the bucket's lock may touch both. No thread locks two buckets
+ *       at a time: a waiter that moves is in no queue for a moment, or until its turn comes (W7).
+ *   Q2  The first waiter for a lock is the first that is not ABSENT. It alone is WAKING or HEAD;
+ *       the others are PARKED or ABSENT.
  *   Q3  An unlock must call its slow path while the first waiter is PARKED or WAKING: `need` counts
  *       the locks of a bucket for which that is so, and for a moment one more.
  *   Q4  Signals are blocked while a thread holds a bucket's lock: a handler that runs for long,
  *       forks, or jumps away can't leave it locked.
  *   Q5  A zeroed table has no waiters. The child of a fork starts with a zeroed table.
  *   Q6  HF_DETAIL_BUCKET_WAKING is set only while `need` is 1 because of a WAKING waiter: then an
- *       unlock wakes nobody, since that waiter will look at its lock. If `need` counted two locks of
- *       the bucket, an unlock of the other one would wrongly rely on that waiter, too. A thread that
- *       is about to park clears the flag when it increments `need` (W1).
+ *       unlock wakes nobody, since that waiter will look at its lock. If `need` counted two locks
+ *       of the bucket, an unlock of the other one would wrongly rely on that waiter, too. A thread
+ *       that is about to park clears the flag when it increments `need` (W1).
  *   Q7  A signal handler may fork while its thread waits, unlocks or signals. The child's table is
  *       empty, but waiters on stacks are copies of ones that were queued. Their `born` differs from
- *       the bucket's. A thread that finds that of its own waiter queues it again, or returns without
- *       dequeuing it; another thread's waiter is dropped, since that thread does not exist. What the
- *       thread was about to subtract from `need`, which is 0 now, is not subtracted.
- *   Q8  A released thread may return, and reuse its stack, at once. So the release is the last access
- *       to a waiter, and the thread acquires what the releasing thread has done before it.
+ *       the bucket's. A thread that finds that of its own waiter queues it again, or returns
+ *       without dequeuing it; another thread's waiter is dropped, since that thread does not exist.
+ *       What the thread was about to subtract from `need`, which is 0 now, is not subtracted.
+ *   Q8  A released thread may return, and reuse its stack, at once. So the release is the last
+ *       access to a waiter, and the thread acquires what the releasing thread has done before it.
  *   Q9  The sole waiter of a bucket arrives and is taken out by one compare-and-swap, without the
  *       bucket's lock and with signals as they are: a thread that is stopped in between delays only
- *       the waiter that it has taken (one that jumped away would lose it: cond.h forbids that). What
- *       that waiter waits for can be read only after it was taken, when it can no longer leave. If it
- *       is something else (two addresses of one bucket), it may have missed a wake-up meanwhile, so
- *       it is released: to its caller that is a spurious wake-up, or a lock to try. A sole waiter for
- *       a lock was moved there by a signal (W6); an unlock releases it.
+ *       the waiter that it has taken (one that jumped away would lose it: cond.h forbids that).
+ *       What that waiter waits for can be read only after it was taken, when it can no longer
+ *       leave. If it is something else (two addresses of one bucket), it may have missed a wake-up
+ *       meanwhile, so it is released: to its caller that is a spurious wake-up, or a lock to try. A
+ *       sole waiter for a lock was moved there by a signal (W6); an unlock releases it.
  *
  *       Which store orders what a thread reads that takes no lock: every change of `arrived` is a
- *       read-modify-write, so a swap that acquires has seen all that was done before any earlier swap
- *       that releases. These release: an arrival (the waiter's members), the opening of a bucket
- *       (flags, `need`), a sole waiter that a move leaves (both). These acquire: whoever takes or
- *       admits waiters (their members), and a move to an open bucket, whose thread's own unlock will
- *       read `need` and the flags. A plain look at `arrived` only decides whether to try a swap, or to
- *       take the bucket's lock, which acquires all that its last holder has done. The flags change
- *       only under that lock; where an unlock reads them, W says which order makes that safe. `need`
- *       changes only by read-modify-writes, so a stale value is never added to. `born` is set once in
- *       a process. A waiter's state, where another thread reads it without having acquired it, is
- *       SPINNING or PARKED and decides only whether a system call is needed.
+ *       read-modify-write, so a swap that acquires has seen all that was done before any earlier
+ *       swap that releases. These release: an arrival (the waiter's members), the opening of a
+ *       bucket (flags, `need`), a sole waiter that a move leaves (both). These acquire: whoever
+ *       takes or admits waiters (their members), and a move to an open bucket, whose thread's own
+ *       unlock will read `need` and the flags. A plain look at `arrived` only decides whether to
+ *       try a swap, or to take the bucket's lock, which acquires all that its last holder has done.
+ *       The flags change only under that lock; where an unlock reads them, W says which order makes
+ *       that safe. `need` changes only by read-modify-writes, so a stale value is never added to.
+ *       `born` is set once in a process. A waiter's state, where another thread reads it without
+ *       having acquired it, is SPINNING or PARKED and decides only whether a system call is needed.
  */
 #include "parking.h"
 
@@ -114,8 +114,8 @@ void hf_detail_arrive(struct hf_detail_bucket *bucket, struct hf_detail_waiter *
 struct hf_detail_waiter *hf_detail_take_sole(struct hf_detail_bucket *bucket);
 
 /*
- * Under the bucket's lock: updates `need` and the flags after the first waiter for @lock has changed.
- * @needed: hf_detail_needs_wake() before.
+ * Under the bucket's lock: updates `need` and the flags after the first waiter for @lock has
+ * changed. @needed: hf_detail_needs_wake() before.
  */
 void hf_detail_bucket_update(struct hf_detail_bucket *bucket, const void *lock, bool needed);
 
@@ -138,19 +138,22 @@ struct hf_detail_waiter *hf_detail_take_sole_at(const void *at);
 /* R: leaves @processor, which is the caller's, to a waiter for the lock that ran on it. */
 void hf_detail_leave_processor(hf_atomic32_t *lock, uint32_t processor);
 
-/* Does the lock's word show that this thread holds it? Stores a mark for the next time if it has none. */
+/*
+ * Does the lock's word show that this thread holds it? Stores a mark for the next time if it has
+ * none.
+ */
 bool hf_detail_is_holder(const hf_atomic32_t *lock);
 
 /*
- * Moves a waiter that is in no queue to its lock, without waking it, and without the bucket's lock. The
- * caller holds the lock, whose unlock will wake it (W6), or W7 applies. Returns false if the bucket has
- * other waiters.
+ * Moves a waiter that is in no queue to its lock, without waking it, and without the bucket's lock.
+ * The caller holds the lock, whose unlock will wake it (W6), or W7 applies. Returns false if the
+ * bucket has other waiters.
  */
 bool hf_detail_move_sole_waiter(struct hf_detail_waiter *waiter);
 
 /*
- * Moves a waiter that is in no queue, and those behind it, to the queue of its lock. Signals are blocked;
- * the caller holds no bucket. @processor: the caller's.
+ * Moves a waiter that is in no queue, and those behind it, to the queue of its lock. Signals are
+ * blocked; the caller holds no bucket. @processor: the caller's.
  */
 void hf_detail_move_each(struct hf_detail_waiter *waiter, uint32_t processor);
 
@@ -240,7 +243,8 @@ static inline hf_atomic32_t *hf_detail_waiter_release(struct hf_detail_waiter *w
 
 /*
  * Wakes the thread that parks on @state, if not NULL. Its stack frame may be gone already. Returns
- * false if no thread slept there: it runs and is about to look, or is stopped, as in a signal handler.
+ * false if no thread slept there: it runs and is about to look, or is stopped, as in a signal
+ * handler.
  */
 static inline bool hf_detail_waiter_wake(const void *at, hf_atomic32_t *state)
 {

@@ -7,8 +7,8 @@
 
 /*
  * QUEUED: a waiter at what it waits for is queued, and its thread is about to spin or park: hf-run
- * notes the waiter, so that it can end the wait of a cancelled thread. Returns the deadline. LEFT: the
- * waiter ends.
+ * notes the waiter, so that it can end the wait of a cancelled thread. Returns the deadline. LEFT:
+ * the waiter ends.
  */
 #ifndef HF_DETAIL_PARKING_QUEUED
 #define HF_DETAIL_PARKING_QUEUED(waiter, deadline) (deadline)
@@ -48,8 +48,8 @@ static bool leave_queue(hf_atomic32_t *at, struct hf_detail_waiter *waiter)
 }
 
 /*
- * Queues a waiter at @at, with its number counted first (cond C1: the next holder of the mutex sees that
- * somebody waits). The first one of a bucket takes the bucket's lock, to set `born`.
+ * Queues a waiter at @at, with its number counted first (cond C1: the next holder of the mutex sees
+ * that somebody waits). The first one of a bucket takes the bucket's lock, to set `born`.
  */
 static void queue_to_wait(hf_atomic32_t *at, struct hf_detail_waiter *waiter)
 {
@@ -121,9 +121,9 @@ static struct hf_detail_waiter *take_first(struct hf_detail_bucket *bucket, cons
 }
 
 /*
- * Counts @n waiters less at @at, before the first of them is released: then the memory at @at may be
- * freed (cond C2). In the child of a fork the number is stale: it becomes 0 if no thread of this process
- * has queued in the bucket, since none can be about to.
+ * Counts @n waiters less at @at, before the first of them is released: then the memory at @at may
+ * be freed (cond C2). In the child of a fork the number is stale: it becomes 0 if no thread of this
+ * process has queued in the bucket, since none can be about to.
  */
 static void uncount(const struct hf_detail_bucket *bucket, hf_atomic32_t *at, uint32_t n)
 {
@@ -135,8 +135,8 @@ static void uncount(const struct hf_detail_bucket *bucket, hf_atomic32_t *at, ui
 
 /*
  * Wakes a waiter that was taken out, and counted. While the lock is held and has waiters, or its
- * holder may be this thread, on whose processor the waiter would run, it would only be woken to park
- * again: it is moved. A thread that finds its mark in the lock's word is the holder.
+ * holder may be this thread, on whose processor the waiter would run, it would only be woken to
+ * park again: it is moved. A thread that finds its mark in the lock's word is the holder.
  */
 static void wake_one(const void *at, struct hf_detail_waiter *waiter, uint32_t processor)
 {
@@ -190,9 +190,9 @@ void hf_detail_unpark_one(hf_atomic32_t *at)
 }
 
 /*
- * Releases the waiters that spin, moves the others, or only their first one (W7), to the queue of the
- * lock, and wakes the first of those. If the lock is free, one more waiter is released at once, to use
- * the lock until the first one has woken up.
+ * Releases the waiters that spin, moves the others, or only their first one (W7), to the queue of
+ * the lock, and wakes the first of those. If the lock is free, one more waiter is released at once,
+ * to use the lock until the first one has woken up.
  *
  * The first waiter should be one of a processor that is not busy already, with this thread or with
  * the waiter that was released at once: a thread that parks leaves its processor to its neighbours,
@@ -249,7 +249,10 @@ void hf_detail_unpark_all(hf_atomic32_t *at)
 }
 
 #if defined(HF_DETAIL_PARKING_HAS_UNPARK_THIS)
-/* hf-run: releases a waiter that has not LEFT, if it is still queued at @at. Returns whether it was. */
+/*
+ * hf-run: releases a waiter that has not LEFT, if it is still queued at @at. Returns whether it
+ * was.
+ */
 bool hf_detail_unpark_this(hf_atomic32_t *at, struct hf_detail_waiter *waiter)
 {
 	struct hf_detail_bucket *bucket = hf_detail_bucket_lock(at);

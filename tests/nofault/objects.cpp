@@ -4,8 +4,8 @@
 //
 //   objects LINKED OWN SLOW EARLY
 //
-// The plug-ins: linked with the shared library; with its own static copy; with a slow handler; with a
-// constructor that uses a region.
+// The plug-ins: linked with the shared library; with its own static copy; with a slow handler; with
+// a constructor that uses a region.
 #include <atomic>
 #include <chrono>
 #include <cstdio>

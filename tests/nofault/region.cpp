@@ -185,7 +185,10 @@ bool cut_at(int file, const Truncator &other, size_t k, bool with_file)
 	pthread_barrier_init(&meeting, nullptr, THREADS);
 	for (int t = 0; t < THREADS; t++) {
 		threads.emplace_back([&, t] {
-			/* Thread 0 has hashed nothing when the file is cut, the last one more than is left. */
+			/*
+			 * Thread 0 has hashed nothing when the file is cut, the last one more than
+			 * is left.
+			 */
 			size_t before = k * static_cast<size_t>(t) / (THREADS - 2) * page;
 			hf_region_t region;
 			hf_region_fault fault;
@@ -311,7 +314,9 @@ int main()
 	for (bool with_file : { false, true }) {
 		size_t right = 0;
 
-		/* end() maps the file only over zeros that /proc/self/maps shows to be Holdfast's. */
+		/*
+		 * end() maps the file only over zeros that /proc/self/maps shows to be Holdfast's.
+		 */
 		if (with_file && getenv("HF_SWEEP_EMULATED")) {
 			for (const char *name : { "mapped again", "races" })
 				ktap_skip("/proc/self/maps is the emulator's here", "%s", name);

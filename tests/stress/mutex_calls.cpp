@@ -66,7 +66,10 @@ static uint32_t the_processor()
 	return 0;
 }
 
-/* Reads six arguments, the most of any call; AddressSanitizer would report those that the caller lacks. */
+/*
+ * Reads six arguments, the most of any call; AddressSanitizer would report those that the caller
+ * lacks.
+ */
 extern "C" __attribute__((no_sanitize("address"))) long syscall(long number, ...) noexcept
 {
 	static const auto next = reinterpret_cast<long (*)(long, ...)>(dlsym(RTLD_NEXT, "syscall"));
@@ -164,7 +167,10 @@ const struct script {
 	{ "four waiters", 4, hold, lock_once, let_go, { 4, 4, 1, 26 }, 0 },
 	/* The only waiter of its bucket, which has had one before. */
 	{ "signal", 1, nothing, wait_once, signal_one, { 1, 1, 0, 0 }, 0 },
-	/* Only the broadcast takes a bucket's lock (W7); its thread has a mark from the second round on. */
+	/*
+	 * Only the broadcast takes a bucket's lock (W7); its thread has a mark from the second
+	 * round on.
+	 */
 	{ "broadcast", 4, nothing, wait_for_all, signal_all, { 4, 4, 0, 2 }, 0 },
 	{ "signal to a thread that spins",
 	  1,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fork_step - a signal handler forks before each single instruction of an unlock, and of a signal with
- * the mutex held. The child returns from the handler, goes on, and uses the mutex with threads of its
- * own: none may hang. A tracer steps a new process to each instruction.
+ * fork_step - a signal handler forks before each single instruction of an unlock, and of a signal
+ * with the mutex held. The child returns from the handler, goes on, and uses the mutex with threads
+ * of its own: none may hang. A tracer steps a new process to each instruction.
  */
 #include "unit.h"
 
@@ -140,7 +140,9 @@ result traced(mode how, progress *shared)
 								  : WELL;
 }
 
-/* Forks before instruction @step. Returns the traced process's result. @is_over: it ended before. */
+/*
+ * Forks before instruction @step. Returns the traced process's result. @is_over: it ended before.
+ */
 int fork_at(mode how, int step, progress *shared, bool *is_over)
 {
 	int status, signal = 0;

@@ -386,8 +386,8 @@ TYPED_TEST(MutexFork, ChildUnlocks)
 volatile pid_t handlers_child;
 
 /*
- * Three threads wait for so long, and one of them forks in a signal handler meanwhile. Returns false if a wait may
- * have ended before the fork, on a busy machine: then the child proves nothing.
+ * Three threads wait for so long, and one of them forks in a signal handler meanwhile. Returns
+ * false if a wait may have ended before the fork, on a busy machine: then the child proves nothing.
  */
 bool fork_in_wait(bool at_cond, size_t which, uint64_t ns)
 {

@@ -852,7 +852,8 @@ TEST_F(Region, BadArguments)
 			<< &f - files;
 }
 
-// An undetectable misuse makes the list circular: the handler must still return, and the fault kill.
+// An undetectable misuse makes the list circular: the handler must still return, and the fault
+// kill.
 TEST_IN_CHILD(Region, ASignalIsPassedOnWhereAListHasBecomeACircle, -SIGBUS)
 {
 	Map map(2), foreign(1);
@@ -1023,7 +1024,10 @@ TEST_F(Region, ARegionThatIsOpenAtItsThreadsEndIsClosedAndReported)
 		EXPECT_EQ(map.begin(&second), 0);
 	}).join();
 	EXPECT_TRUE(report.one(HF_REPORT_REGION_OPEN_AT_EXIT, &second));
-	/* They are not looked at any more, nor by a thread that gets the memory of the one that ended. */
+	/*
+	 * They are not looked at any more, nor by a thread that gets the memory of the one that
+	 * ended.
+	 */
 	memset(static_cast<void *>(&first), 0x41, sizeof(first));
 	memset(static_cast<void *>(&second), 0x41, sizeof(second));
 	auto loses = [&] {
@@ -1367,7 +1371,10 @@ TEST_F(Region, CallReportsAPageThatAnotherRegionReplaced)
 
 TEST_F(Region, RegionsComeAndGoWhileOthersFault)
 {
-	/* Each thread cuts and fills a file of its own, whose mapping the others guard and read too. */
+	/*
+	 * Each thread cuts and fills a file of its own, whose mapping the others guard and read
+	 * too.
+	 */
 	const int threads = 4, rounds = 150;
 	const size_t pages = 4;
 	std::vector<std::unique_ptr<Map>> maps;

@@ -411,7 +411,9 @@ static int read_options(char **arguments)
 	return n;
 }
 
-/* A script that names no interpreter is one of the shell's, as for execvp(). Returns if it fails. */
+/*
+ * A script that names no interpreter is one of the shell's, as for execvp(). Returns if it fails.
+ */
 static void run_by_shell(const char *path, char **arguments)
 {
 	size_t count = 0;

@@ -29,8 +29,8 @@ extern const hf_atomic32_t *volatile hf_detail_parking_need
 	HF_DETAIL_LINKED(hf_detail_parking_need) HF_API_EACH;
 
 /*
- * 1, until this thread has waited for a condition variable or signalled one: then its mark, a number that
- * no other thread has, by which its signals know that it holds the mutex.
+ * 1, until this thread has waited for a condition variable or signalled one: then its mark, a
+ * number that no other thread has, by which its signals know that it holds the mutex.
  */
 #ifndef HF_DETAIL_PARKING_MARK
 #define HF_DETAIL_PARKING_MARK hf_detail_thread_mark

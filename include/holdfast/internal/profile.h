@@ -31,7 +31,10 @@ void hf_detail_profile_add(uint64_t start, enum hf_detail_profile_kind kind,
 
 HF_END_DECLS
 
-/* Start timing a slow path. Returns the start time, or 0 if profiling is off: then it costs one load. */
+/*
+ * Start timing a slow path. Returns the start time, or 0 if profiling is off: then it costs one
+ * load.
+ */
 HF_INLINE uint64_t hf_detail_profile_begin(void)
 {
 	return HF_UNLIKELY(hf_detail_profile_on) ? hf_env_deadline(0) : 0;

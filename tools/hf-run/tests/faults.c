@@ -236,7 +236,8 @@ int main(int count, char **arguments)
 	if (strcmp(what, "closed") == 0)
 		close(STDERR_FILENO); /* the report's write() sets errno */
 	errno = 77;
-	if (strcmp(what, "order") == 0 || strcmp(what, "twice") == 0 || strcmp(what, "closed") == 0) {
+	if (strcmp(what, "order") == 0 || strcmp(what, "twice") == 0 ||
+	    strcmp(what, "closed") == 0) {
 		take_both(&one, &two);
 		take_both(&two, &one);
 	}

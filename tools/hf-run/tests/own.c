@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * own - a program with functions of its own in place of a library's, which a profile must not call:
- * a malloc() that locks a mutex, as jemalloc does, and fstat(). It registers unwind tables with libgcc,
- * as a JIT compiler does: libgcc then allocates memory for its search, under a mutex of its own.
+ * a malloc() that locks a mutex, as jemalloc does, and fstat(). It registers unwind tables with
+ * libgcc, as a JIT compiler does: libgcc then allocates memory for its search, under a mutex of its
+ * own.
  */
 #include <pthread.h>
 #include <stdint.h>
