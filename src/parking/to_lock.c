@@ -1,46 +1,51 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * to_lock - waiting for a lock: to park, to wake, and to move a waiter here. queue.h has the states and
- * Q1 to Q9.
+ * to_lock - waiting for a lock: to park, to wake, and to move a waiter here. queue.h has the states
+ * and Q1 to Q9.
  *
  * Invariants
- *   W   No wake-up is lost: if a thread is parked and its lock is free, then a thread that was woken
- *       is about to check it. An unlock stores to the lock's word and then loads `need`, without a
- *       full barrier between them.
+ *   W   No wake-up is lost: if a thread is parked and its lock is free, then a thread that was
+ *       woken is about to check it. An unlock stores to the lock's word and then loads `need`,
+ *       without a full barrier between them.
  *       W1  Before it parks, the first waiter sets `need`, then calls hf_env_barrier_all(), then
- *           checks the lock once more. The barrier takes effect at some moment in each other thread.
- *           If an unlock stores before that moment, the check sees the store; if it stores later, it
- *           also loads `need` and the flags later, and finds `need` set and WAKING cleared. If
- *           membarrier() is unavailable (an old kernel, a sandbox) or was called too often, the first
- *           waiter sleeps with a timeout that doubles from 1 to 64 ms.
+ *           checks the lock once more. The barrier takes effect at some moment in each other
+ *           thread. If an unlock stores before that moment, the check sees the store; if it stores
+ *           later, it also loads `need` and the flags later, and finds `need` set and WAKING
+ *           cleared. If membarrier() is unavailable (an old kernel, a sandbox) or was called too
+ *           often, the first waiter sleeps with a timeout that doubles from 1 to 64 ms.
  *       W2  A thread that parks behind others relies on the first one: awake, or W1.
  *       W3  A waiter that acquires the lock leaves the queue, and sets `need` if others are parked,
  *           so its own unlock finds it set.
- *       W4  A first waiter that times out wakes the next one, whatever its own state was, because the
- *           barrier of W1 may have been refused. So a waiter that times out consumes no wake-up.
+ *       W4  A first waiter that times out wakes the next one, whatever its own state was, because
+ *           the barrier of W1 may have been refused. So a waiter that times out consumes no
+ *           wake-up.
  *       W5  An unlock wakes nobody if the first waiter has been woken and `need` counts only that
  *           waiter: it will check the lock, or park by W1, which clears the flag of Q6.
  *       W6  A thread that moves a waiter to the head of a lock's queue without waking it takes the
  *           steps of W1 in its place, under the bucket's lock, and wakes it if the lock is free or
- *           there was no barrier. If it knows that it holds the lock, it only sets `need`: the unlock
- *           that comes is its own, and reads `need` and the flags as this thread has seen them, or
- *           newer. It knows that by the lock's word: a thread that has waited or signalled before
- *           stores its mark when it locks, a number that no other thread has. It loads the word
- *           relaxed, since no thread reads an older value of a word than the last that it stored.
+ *           there was no barrier. If it knows that it holds the lock, it only sets `need`: the
+ *           unlock that comes is its own, and reads `need` and the flags as this thread has seen
+ *           them, or newer. It knows that by the lock's word: a thread that has waited or signalled
+ *           before stores its mark when it locks, a number that no other thread has. It loads the
+ *           word relaxed, since no thread reads an older value of a word than the last that it
+ *           stored.
  *       W7  A broadcast by the lock's holder, to threads of its processor only, moves the first one
  *           as the sole waiter of the lock's bucket, and the others in a list behind it. Whoever
- *           takes out the sole waiter first puts the next one in its place, then releases it. `need`
- *           is never 0 in between, and each later holder of the lock has acquired the broadcaster's
- *           unlock, so its own unlock finds `need` set. An unlock that comes between the two steps
- *           finds nobody, but the waiter that is released looks at the lock after them. If the
- *           bucket is not open any more, or somebody gets its lock, the others are queued.
+ *           takes out the sole waiter first puts the next one in its place, then releases it.
+ *           `need` is never 0 in between, and each later holder of the lock has acquired the
+ *           broadcaster's unlock, so its own unlock finds `need` set. An unlock that comes between
+ *           the two steps finds nobody, but the waiter that is released looks at the lock after
+ *           them. If the bucket is not open any more, or somebody gets its lock, the others are
+ *           queued.
  *       W8  Nobody relies for ever on a waiter that does not run: its thread may be in a signal
  *           handler that sleeps, stopped by a debugger or a frozen cgroup, or have no processor for
  *           long. Then it becomes ABSENT, and the next waiter is woken in its place:
  *             - at once, if a wake-up finds that it did not sleep where it should, unless its
  *               thread is about to look (W1);
  *             - or if another waiter's sleep ends: behind others, one that waits for the lock
- *               sleeps for at most 64 to 256 ms, and passes over a first waiter that should have looked.
+ *               sleeps for at most 64 to 256 ms. Then it passes over a first waiter that should
+ *               have looked. If that one sleeps, it tries the lock itself: without the barrier of
+ *               W1 the first one may have missed the unlock, and be stopped in its sleep.
  *           An ABSENT waiter does not sleep: when it runs again it looks at the lock, and queues
  *           anew. What is left: a waiter that stops between its wake-up and its look, while all
  *           others were moved here by signals, whose sleeps have no end; and a thread that stops
@@ -49,8 +54,8 @@
  *   R   Making room. About as many threads are awake as there are processors, and one more is ready
  *       to run. While threads wait, one that has run for a turn since it last queued queues without
  *       spinning when it next finds the lock held, and wakes the oldest waiter that last ran on its
- *       processor. The first waiter is only woken and stays in the queue, since the others rely on it
- *       (W2); any other is released. The lock is never acquired on behalf of another thread.
+ *       processor. The first waiter is only woken and stays in the queue, since the others rely on
+ *       it (W2); any other is released. The lock is never acquired on behalf of another thread.
  */
 #include "queue.h"
 
@@ -139,9 +144,9 @@ static hf_atomic32_t *pass_over(struct hf_detail_bucket *bucket, struct hf_detai
 }
 
 /*
- * Wakes a waiter, if @woken is not NULL. If that is the first one, and it does not sleep and is not about
- * to look at the lock, the others must not rely on it: passes over it, and wakes the next one (W8).
- * `looks` is read by a read-modify-write, since a load may be stale.
+ * Wakes a waiter, if @woken is not NULL. If that is the first one, and it does not sleep and is not
+ * about to look at the lock, the others must not rely on it: passes over it, and wakes the next one
+ * (W8). `looks` is read by a read-modify-write, since a load may be stale.
  */
 static void wake_first(hf_atomic32_t *lock, hf_atomic32_t *woken)
 {
@@ -172,9 +177,9 @@ static struct hf_detail_bucket *bucket_lock_of(struct hf_detail_waiter *waiter)
 }
 
 /*
- * WAKING -> HEAD, HEAD -> PARKED: of @waiter, which is this thread's and the first. ABSENT -> @state, if
- * it is the first again; otherwise -> PARKED at the end of the queue (W8). Returns true if it is the
- * first.
+ * WAKING -> HEAD, HEAD -> PARKED: of @waiter, which is this thread's and the first. ABSENT ->
+ * @state, if it is the first again; otherwise -> PARKED at the end of the queue (W8). Returns true
+ * if it is the first.
  */
 static bool set_head(struct hf_detail_waiter *waiter, uint32_t state)
 {
@@ -221,12 +226,26 @@ static void finish_wait(struct hf_detail_waiter *waiter, bool locked)
 	wake_first(lock, woken);
 }
 
-/* This waiter's sleep has ended: it passes over a first one that should have looked by now (W8). */
-static void recheck_first(struct hf_detail_waiter *waiter)
+/* Is @waiter queued behind @first? A signal that moves it has it in no queue for a moment (Q1). */
+static bool is_behind(const struct hf_detail_waiter *first, const struct hf_detail_waiter *waiter)
+{
+	const struct hf_detail_waiter *next = first;
+
+	while (next && next != waiter)
+		next = next->next;
+	return next && first != waiter;
+}
+
+/*
+ * This waiter's sleep has ended: it passes over a first one that should have looked by now (W8).
+ * Returns true if there is another first one, which sleeps: then the caller tries the lock.
+ */
+static bool recheck_first(struct hf_detail_waiter *waiter)
 {
 	hf_atomic32_t *lock = waiter->lock, *passed = NULL, *woken = NULL;
 	struct hf_detail_bucket *bucket = bucket_lock_of(waiter);
 	struct hf_detail_waiter *first = hf_detail_waiter_find(bucket, lock);
+	bool behind = is_behind(first, waiter);
 
 	if (first && first != waiter &&
 	    (hf_detail_waiter_state(first) != HF_DETAIL_WAITER_PARKED ||
@@ -238,11 +257,12 @@ static void recheck_first(struct hf_detail_waiter *waiter)
 	(void)hf_detail_waiter_wake(
 		lock, passed); /* it sleeps if its waker was stopped before the wake-up */
 	wake_first(lock, woken);
+	return behind && !passed;
 }
 
 /*
- * @alone: this is the first waiter, so no other waiter would notice an unlock. Otherwise it sleeps for
- * a limited time, in case the first one does not run.
+ * @alone: this is the first waiter, so no other waiter would notice an unlock. Otherwise it sleeps
+ * for a limited time, in case the first one does not run.
  */
 static enum hf_detail_park park_until_woken(struct hf_detail_waiter *waiter,
 					    hf_detail_try_lock_t *try_lock, uint64_t deadline,
@@ -268,8 +288,9 @@ static enum hf_detail_park park_until_woken(struct hf_detail_waiter *waiter,
 		}
 		if (hf_detail_waiter_park(waiter, waiter->lock, until, deadline))
 			return HF_DETAIL_PARK_TIMED_OUT;
-		if (!alone && hf_detail_waiter_state(waiter) == HF_DETAIL_WAITER_PARKED)
-			recheck_first(waiter);
+		if (!alone && hf_detail_waiter_state(waiter) == HF_DETAIL_WAITER_PARKED &&
+		    recheck_first(waiter) && try_lock(waiter->lock))
+			return HF_DETAIL_PARK_LOCKED;
 	}
 	return hf_detail_waiter_is_released(waiter) ? HF_DETAIL_PARK_RELEASED : HF_DETAIL_PARK_NONE;
 }
@@ -322,9 +343,9 @@ enum hf_detail_park hf_detail_wait_to_lock(struct hf_detail_waiter *waiter,
 
 /*
  * R. Picks a waiter to run on @processor in place of the caller, and sets *@woken if it must be
- * woken. Returns false if there is none: then the caller keeps running. AWAITED lets only one thread
- * leave its processor to the first waiter; if that waiter does not get to run, the next thread that
- * leaves picks another one.
+ * woken. Returns false if there is none: then the caller keeps running. AWAITED lets only one
+ * thread leave its processor to the first waiter; if that waiter does not get to run, the next
+ * thread that leaves picks another one.
  */
 static bool find_successor(struct hf_detail_bucket *bucket, const hf_atomic32_t *lock,
 			   uint32_t processor, hf_atomic32_t **woken)
@@ -396,9 +417,9 @@ static void retract(struct hf_detail_bucket *bucket, hf_atomic32_t *need, uint64
 /*
  * `arrived`: 0 -> w.
  *
- * This thread's unlock reads the flags, which the last holder of the bucket's lock has cleared before
- * it opened the bucket: with a stale WAKING it would wake nobody. So the swap acquires. The look before
- * it need not, and could not replace it: it may find an older 0 than the swap.
+ * This thread's unlock reads the flags, which the last holder of the bucket's lock has cleared
+ * before it opened the bucket: with a stale WAKING it would wake nobody. So the swap acquires. The
+ * look before it need not, and could not replace it: it may find an older 0 than the swap.
  *
  * The swap publishes a waiter of the parent process if a signal handler has forked since `born` was
  * read. The child, where `born` has changed, takes it back (Q7).
@@ -426,8 +447,8 @@ bool hf_detail_move_sole_waiter(struct hf_detail_waiter *waiter)
 }
 
 /*
- * A moved waiter was taken out: the one behind it takes its place (W7). `need` counts that one before
- * it no longer counts this one.
+ * A moved waiter was taken out: the one behind it takes its place (W7). `need` counts that one
+ * before it no longer counts this one.
  */
 static void replace_sole_waiter(struct hf_detail_waiter *waiter)
 {
@@ -444,8 +465,8 @@ static void replace_sole_waiter(struct hf_detail_waiter *waiter)
 }
 
 /*
- * Another waiter than one at @at cannot be put back, since it may have missed a wake-up meanwhile: it
- * is released, which is a spurious wake-up, and rare.
+ * Another waiter than one at @at cannot be put back, since it may have missed a wake-up meanwhile:
+ * it is released, which is a spurious wake-up, and rare.
  */
 struct hf_detail_waiter *hf_detail_take_sole_at(const void *at)
 {
@@ -469,8 +490,8 @@ struct hf_detail_waiter *hf_detail_take_sole_at(const void *at)
 }
 
 /*
- * Releases the sole waiter of a lock, and while none of those was asleep, the next one (W8). Returns
- * true if one was woken.
+ * Releases the sole waiter of a lock, and while none of those was asleep, the next one (W8).
+ * Returns true if one was woken.
  */
 static bool release_sole(hf_atomic32_t *lock)
 {
@@ -540,8 +561,8 @@ bool hf_detail_is_holder(const hf_atomic32_t *lock)
 }
 
 /*
- * `arrived`: CLOSED -> w, if the queue has only this waiter, which `need` counts: the unlock then takes
- * it out without the bucket's lock, as it does after hf_detail_move_sole_waiter().
+ * `arrived`: CLOSED -> w, if the queue has only this waiter, which `need` counts: the unlock then
+ * takes it out without the bucket's lock, as it does after hf_detail_move_sole_waiter().
  */
 static void publish_sole_waiter(struct hf_detail_bucket *bucket, struct hf_detail_waiter *waiter)
 {
@@ -561,8 +582,8 @@ static void publish_sole_waiter(struct hf_detail_bucket *bucket, struct hf_detai
 /*
  * Moves a waiter that is in no queue to that of its lock, and wakes it if it is the first.
  *
- * If it ran on @processor, which is this thread's, it could only preempt this thread, and would then
- * wait for it if it holds the lock: so it stays PARKED, and the unlock wakes it (W6).
+ * If it ran on @processor, which is this thread's, it could only preempt this thread, and would
+ * then wait for it if it holds the lock: so it stays PARKED, and the unlock wakes it (W6).
  */
 static void move_to_lock(struct hf_detail_waiter *waiter, uint32_t processor)
 {

@@ -20,7 +20,8 @@
  *   at one time   aimed at a narrow window: two mutexes in one bucket, each with a parked waiter,
  *                 are both unlocked before the first waiter runs (Q6)
  *   stopped       the first waiter stops, in its sleep or anywhere in its wait: the one behind it gets
- *                 the mutex all the same (W8)
+ *                 the mutex all the same (W8), also if the first one has missed an unlock, since there
+ *                 was no barrier
  *   killed        a thread of another process dies at any step of its wait: the other threads
  *                 acquire the mutex, and at the end it is free; also while others time out
  * All timeouts are minimal, so that the search reaches every step early.
@@ -240,7 +241,7 @@ private:
  * Thread 2 holds the mutex until the others wait for it, thread 0 first, and thread 0 stops. Thread 1
  * must get the mutex before thread 0 goes on.
  */
-template <bool Anywhere>
+template <bool Anywhere, bool Barriers = true>
 class stopped : public hf_model::scenario {
 	hf_mutex_t lock_;
 	hf_model::parking parking_;
@@ -255,7 +256,14 @@ class stopped : public hf_model::scenario {
 	}
 
 public:
-	stopped() { hf_mutex_init(&lock_); }
+	stopped()
+	{
+		hf_mutex_init(&lock_);
+		for (hf_model::thread_state &t : threads) {
+			t.no_barriers = !Barriers;
+			t.patrols = Barriers ? t.patrols : UINT_MAX;
+		}
+	}
 	void thread(unsigned int index)
 	{
 		if (index == 0) {
@@ -438,6 +446,7 @@ int main(int argc, char **argv)
 	run.random<at_one_time<true>, 3>("at one time", 2000);
 	run.random<stopped<false>, 3>("stopped asleep", 30000);
 	run.random<stopped<true>, 3>("stopped anywhere", 60000);
+	run.random<stopped<true, false>, 3>("stopped, no barrier", 60000);
 	run.random<watched<exclusion<own, 2>, 0, false>, 2>("no barrier", 30000);
 	run.random<watched<exclusion<own, 2>, 0, false>, 3>("no barrier", 30000);
 	run.random<watched<timeouts<own, 3>, 0, false>, 3>("no barrier", 400000);
