@@ -702,7 +702,7 @@ static void *unlock_for_another(void *unused)
 				sched_yield();
 		}
 		random = random * 1103515245 + 12345;
-		for (volatile unsigned int left = random >> 25; left; left--)
+		for (volatile unsigned int left = random >> 23; left; left--)
 			;
 		handed.pass = 0;
 		pthread_mutex_unlock(&handed.m);
