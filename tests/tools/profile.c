@@ -284,6 +284,8 @@ static void in_heap(void)
 		hf_mutex_unlock(&mutexes[i]);
 		expect("mutex", &mutexes[i], 2, 0);
 	}
+	free(mutexes);
+	free(conds);
 }
 
 /* One lock with waits at more call sites than the profile shows: n waits at the n-th. */
