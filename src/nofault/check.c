@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* check - Linux user space: what would keep a fault of this thread from being recovered. */
 #define _GNU_SOURCE /* SA_ONSTACK */
+#include <errno.h>
 #include <signal.h>
 #include <sys/auxv.h>
 
@@ -69,8 +70,10 @@ enum hf_nofault_obstacle hf_nofault_check(const char **words)
 		[HF_NOFAULT_FILTERED] =
 			"a filter of system calls (seccomp) hides the signal handlers or the mask",
 	};
+	int kept = errno; /* a filter, or an old kernel, which has no AT_MINSIGSTKSZ */
 	enum hf_nofault_obstacle found = obstacle();
 
+	errno = kept;
 	if (words)
 		*words = all[found];
 	return found;

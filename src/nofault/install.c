@@ -291,6 +291,7 @@ static void bind_early(void)
 	struct sigaction action;
 	sigset_t mask;
 	sigjmp_buf where;
+	int kept = errno; /* getauxval() sets it where there is no vDSO; main() begins with 0 */
 
 	(void)sigaction(SIGSEGV, NULL, &action);
 	(void)sigorset(&mask, &action.sa_mask, &action.sa_mask);
@@ -300,6 +301,7 @@ static void bind_early(void)
 	(void)getpid();
 	(void)syscall(SYS_gettid);
 	hf_env_yield();
+	errno = kept;
 	if (sigsetjmp(where, 0) == 0)
 		siglongjmp(where, 1);
 }

@@ -200,6 +200,8 @@ class Cases:
 
     def heap(self):
         """Condition variables in the heap are listed by the call that waits, mutexes by their address."""
+        if len(self.program) > 1:
+            raise Skip("qemu-user's heap begins where the program's object ends, and belongs to it in /proc/self/maps")
         profile, expected = self.one("heap")
         conds = [lock for lock in profile.locks if lock.kind == "condition variable"]
         check(len(conds) == 1 and conds[0].objects == conds[0].waits == int(expected[0][2]) and
