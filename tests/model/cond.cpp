@@ -565,7 +565,7 @@ int main(int argc, char **argv)
 	run.random<one_processor<stopped>, 3>("stopped in turn", 30000);
 	run.random<forked<false>, 2>("forked", 2000);
 	run.random<forked<true>, 2>("forked", 4000);
-	run.random<strangers<1>, 3>("strangers", 60000);
+	run.random<strangers<1>, 3>("strangers", 300000);
 	run.random<strangers<2>, 3>("strangers", 60000);
 	run.search<freed_by_first<2, SIGNAL_INSIDE>, 2>("freed", 1);
 	run.search<freed_by_first<2, SIGNAL_AFTER>, 2>("freed", 2);

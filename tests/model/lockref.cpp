@@ -33,7 +33,7 @@
 // MUTANT: park_put_release HF_MUTANT=cmpxchg64_release HF_MUTANT_IN=hf_detail_lockref_try_put HF_MODEL_ONLY=park
 // MUTANT: park_lock_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf_detail_mutex_swap HF_MODEL_ONLY=park
 // MUTANT: park_unlock_release HF_MUTANT=store_release HF_MUTANT_IN=hf_detail_mutex_set_free HF_MODEL_ONLY=park
-// MUTANT: park_wake_up_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=waiter_wake HF_MODEL_ONLY=park
+// MUTANT: park_wake_up_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=hf_detail_waiter_wake HF_MODEL_ONLY=park
 // MUTANT: park_without_barrier HF_MUTANT=barrier_missing HF_MODEL_ONLY=park
 // MUTANT: park_torn HF_MUTANT=park_torn HF_MODEL_ONLY=park
 #define HF_SPINLOCK_QUEUED_PASSES 1
