@@ -262,8 +262,8 @@ void shorten(std::vector<Plan> *plans, double ms);
 
 /*
  * The rest of a measurement, from recorded times alone: no clock. A cell that has run costs the
- * mean of its runs; one that has not, what was planned, times the ratio of recorded to planned times
- * of those that have.
+ * mean of its runs; one that has not, what was planned, times the ratio of recorded to planned
+ * times of those that have.
  */
 double left_ms(const std::vector<Plan> &plans);
 /* Sets Cell::planned of each cell so that the rest takes `ms`: the same share of the rounds of each

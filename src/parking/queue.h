@@ -42,7 +42,7 @@
  *
  *   `arrived`, where w is the address of a waiter
  *     value        meaning                                    leaves by
- *     0            no waiter, bucket unlocked                 arrive: 0 -> w; a move to a lock: 0 -> w
+ *     0            no waiter, bucket unlocked                 arrive, or a move to a lock: 0 -> w
  *     w            the sole waiter, in no queue               take_sole: w -> 0
  *     CLOSED       bucket locked, or its queue is not empty   unlock with an empty queue: -> 0
  *     w | CLOSED   arrivals, linked from the newest to the    bucket_admit: -> CLOSED, and queues

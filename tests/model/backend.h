@@ -11,9 +11,9 @@
  *
  * State
  *   hf_atomic64_t   one Relacy atomic of 64 bits
- *   hf_atomic32_t   one Relacy atomic of 32 bits; or a view of the low half of a hf_atomic64_t, each
- *                   access to which is an access to the whole word: a load, or a read-modify-write
- *                   that leaves the other half as it is
+ *   hf_atomic32_t   one Relacy atomic of 32 bits; or a view of the low half of a hf_atomic64_t,
+ *                   each access to which is an access to the whole word: a load, or a
+ *                   read-modify-write that leaves the other half as it is
  *   All arithmetic is a read-modify-write of the whole word too.
  *
  * What is added to Relacy
@@ -30,7 +30,8 @@
  *   L3  Stale values: one older than the latest in searches, two in random runs.
  *   L4  Two sequentially consistent fences order plain data as well.
  *   L5  A release sequence includes later stores by the same thread (C11; not in C++20 and C23).
- *   L6  The light fences of two threads order as if both were full fences (hf_atomic_fence_light()).
+ *   L6  The light fences of two threads order as if both were full fences
+ *       (hf_atomic_fence_light()).
  *
  * Mutants
  *   Selected by the environment, so that one program serves all of them:
@@ -50,81 +51,81 @@ namespace hf_model
 {
 
 /* The flaws that can be injected. */
-#define HF_MODEL_MUTANTS(X)                                                                         \
-	/* Nothing is missing. */                                                                   \
-	X(none)                                                                                     \
-	/* This order becomes relaxed. */                                                           \
-	X(load_acquire)                                                                             \
-	X(load_seq_cst)                                                                             \
-	X(fetch_add_seq_cst)                                                                        \
-	X(store_release)                                                                            \
-	X(store_low8_release)                                                                       \
-	X(xchg_acq_rel_loses_acquire)                                                               \
-	X(xchg_acq_rel_loses_release)                                                               \
-	X(xchg_seq_cst)                                                                             \
-	X(cmpxchg_acquire)                                                                          \
-	X(cmpxchg_release)                                                                          \
-	X(cmpxchg_acq_rel_loses_acquire)                                                            \
-	X(cmpxchg_acq_rel_loses_release)                                                            \
-	X(cmpxchg_seq_cst)                                                                          \
-	X(cmpxchg_low8_acquire)                                                                     \
-	X(fetch_sub_release)                                                                        \
-	X(wait_change_acquire)                                                                      \
-	X(wait_zero_set_acquire)                                                                    \
-	X(cmpxchg64_release)                                                                        \
-	X(cmpxchg64_acquire)                                                                        \
-	X(cmpxchg64_acq_rel_loses_acquire)                                                          \
-	X(cmpxchg64_acq_rel_loses_release)                                                          \
-	X(fetch_sub64_release)                                                                      \
-	X(load64_seq_cst)                                                                           \
-	X(store64_seq_cst)                                                                          \
-	X(cmpxchg64_seq_cst)                                                                        \
-	/* This fence is missing. */                                                                \
-	X(fence_acquire)                                                                            \
-	X(fence_seq_cst)                                                                            \
-	X(fence_before_rmw)                                                                         \
-	X(fence_after_rmw)                                                                          \
-	X(fence_light)                                                                              \
-	X(barrier_missing)                                                                          \
-	/* Not atomic: other threads may run between its load and its store. */                     \
-	X(cmpxchg_torn)                                                                             \
-	X(cmpxchg64_torn)                                                                           \
-	/* This compare-and-swap changes nothing, and says that it did. */                          \
-	X(cmpxchg_missing)                                                                          \
-	X(cmpxchg64_missing)                                                                        \
-	/* This one adds the difference of the two values, whatever it finds. */                    \
-	X(cmpxchg_adds)                                                                             \
-	X(fetch64_torn)                                                                             \
-	X(fetch_torn)                                                                               \
-	/* The store also writes the neighbouring bytes, with values loaded earlier. */             \
-	X(store_low8_wide)                                                                          \
-	X(store_mid8_wide)                                                                          \
-	X(store_high32_wide)                                                                        \
-	/* Stores the count beside the lock half unconditionally, and always succeeds. */           \
-	X(cmpxchg64_blind)                                                                          \
-	/* This store comes later: after the thread's next exchange. */                             \
-	X(store_relaxed_late)                                                                       \
-	/* This store is made twice. */                                                             \
-	X(store_release_twice)                                                                      \
-	/* The word is read once more after this operation. */                                      \
-	X(fetch_sub_reads_again)                                                                    \
-	/* This store is missing, or keeps a bit; this load finds 1, always a bit, or never one. */ \
-	X(store_relaxed_missing)                                                                    \
-	/* This addition is missing, or comes after the thread's next exchange. */                  \
-	X(fetch_add_missing)                                                                        \
-	X(fetch_add_late)                                                                           \
-	X(store_high32_missing)                                                                     \
-	X(load_relaxed_is_1)                                                                        \
-	X(store_relaxed_keeps_bit1)                                                                 \
-	X(load_high16_never_0)                                                                      \
-	X(load_high32_is_0)                                                                         \
-	/* Parking: other threads may run between the check and the sleep; a wakeup is lost. */     \
-	X(park_torn)                                                                                \
-	X(unpark_missing)                                                                           \
-	/* This wake-up says that it has found a sleeper. */                                        \
-	X(unpark_says_one)                                                                          \
-	X(requeue_missing)                                                                          \
-	/* For the files that name them. */                                                         \
+#define HF_MODEL_MUTANTS(X)                                                                        \
+	/* Nothing is missing. */                                                                  \
+	X(none)                                                                                    \
+	/* This order becomes relaxed. */                                                          \
+	X(load_acquire)                                                                            \
+	X(load_seq_cst)                                                                            \
+	X(fetch_add_seq_cst)                                                                       \
+	X(store_release)                                                                           \
+	X(store_low8_release)                                                                      \
+	X(xchg_acq_rel_loses_acquire)                                                              \
+	X(xchg_acq_rel_loses_release)                                                              \
+	X(xchg_seq_cst)                                                                            \
+	X(cmpxchg_acquire)                                                                         \
+	X(cmpxchg_release)                                                                         \
+	X(cmpxchg_acq_rel_loses_acquire)                                                           \
+	X(cmpxchg_acq_rel_loses_release)                                                           \
+	X(cmpxchg_seq_cst)                                                                         \
+	X(cmpxchg_low8_acquire)                                                                    \
+	X(fetch_sub_release)                                                                       \
+	X(wait_change_acquire)                                                                     \
+	X(wait_zero_set_acquire)                                                                   \
+	X(cmpxchg64_release)                                                                       \
+	X(cmpxchg64_acquire)                                                                       \
+	X(cmpxchg64_acq_rel_loses_acquire)                                                         \
+	X(cmpxchg64_acq_rel_loses_release)                                                         \
+	X(fetch_sub64_release)                                                                     \
+	X(load64_seq_cst)                                                                          \
+	X(store64_seq_cst)                                                                         \
+	X(cmpxchg64_seq_cst)                                                                       \
+	/* This fence is missing. */                                                               \
+	X(fence_acquire)                                                                           \
+	X(fence_seq_cst)                                                                           \
+	X(fence_before_rmw)                                                                        \
+	X(fence_after_rmw)                                                                         \
+	X(fence_light)                                                                             \
+	X(barrier_missing)                                                                         \
+	/* Not atomic: other threads may run between its load and its store. */                    \
+	X(cmpxchg_torn)                                                                            \
+	X(cmpxchg64_torn)                                                                          \
+	/* This compare-and-swap changes nothing, and says that it did. */                         \
+	X(cmpxchg_missing)                                                                         \
+	X(cmpxchg64_missing)                                                                       \
+	/* This one adds the difference of the two values, whatever it finds. */                   \
+	X(cmpxchg_adds)                                                                            \
+	X(fetch64_torn)                                                                            \
+	X(fetch_torn)                                                                              \
+	/* The store also writes the neighbouring bytes, with values loaded earlier. */            \
+	X(store_low8_wide)                                                                         \
+	X(store_mid8_wide)                                                                         \
+	X(store_high32_wide)                                                                       \
+	/* Stores the count beside the lock half unconditionally, and always succeeds. */          \
+	X(cmpxchg64_blind)                                                                         \
+	/* This store comes later: after the thread's next exchange. */                            \
+	X(store_relaxed_late)                                                                      \
+	/* This store is made twice. */                                                            \
+	X(store_release_twice)                                                                     \
+	/* The word is read once more after this operation. */                                     \
+	X(fetch_sub_reads_again)                                                                   \
+	/* This store is missing or keeps a bit; this load finds 1, always a bit, or never one. */ \
+	X(store_relaxed_missing)                                                                   \
+	/* This addition is missing, or comes after the thread's next exchange. */                 \
+	X(fetch_add_missing)                                                                       \
+	X(fetch_add_late)                                                                          \
+	X(store_high32_missing)                                                                    \
+	X(load_relaxed_is_1)                                                                       \
+	X(store_relaxed_keeps_bit1)                                                                \
+	X(load_high16_never_0)                                                                     \
+	X(load_high32_is_0)                                                                        \
+	/* Parking: other threads may run between the check and the sleep; a wakeup is lost. */    \
+	X(park_torn)                                                                               \
+	X(unpark_missing)                                                                          \
+	/* This wake-up says that it has found a sleeper. */                                       \
+	X(unpark_says_one)                                                                         \
+	X(requeue_missing)                                                                         \
+	/* For the files that name them. */                                                        \
 	X(own)
 
 enum class mutant {
@@ -668,9 +669,9 @@ inline void hf_atomic_fence_seq_cst(HF_MODEL_AT)
  * (hf_env_barrier_all()) paired with a light one this is exact: the heavy fence forces a full fence
  * in every thread at some point, and only the position of that point relative to the accesses
  * around the light fence matters (C++ proposal P1202R4). Two light fences of different threads,
- * however, order more here than in reality (L6): one that follows a load acquires, and what a thread
- * did before its unlock is seen by the loads of another thread's later unlock. A scenario that looks for
- * such a load, and races with no heavy fence, has a thread without light fences.
+ * however, order more here than in reality (L6): one that follows a load acquires, and what a
+ * thread did before its unlock is seen by the loads of another thread's later unlock. A scenario
+ * that looks for such a load, and races with no heavy fence, has a thread without light fences.
  */
 inline void hf_atomic_fence_light(HF_MODEL_AT)
 {

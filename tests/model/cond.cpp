@@ -11,14 +11,16 @@
  *   no barrier  the same where membarrier() is unavailable, also with a timeout
  *   near        all threads share a processor: a signalled thread is moved without being woken, and
  *               the unlock of whoever holds the mutex wakes it
- *   relay       two threads signal each other in turns: the signaller knows that it holds the mutex,
- *               so it moves the only waiter of the bucket without the bucket's lock
- *   in turn     a broadcast by a thread that knows that it holds the mutex: each waiter moves the next
- *   stale       a bucket's last waiter has cleared its flags, and another thread moves a waiter there
- *               without the bucket's lock: its unlock must not see the flags as they were
- *   stopped     a waiter stops in its sleep: after a broadcast the other one returns all the same (W8)
- *   forked      a signal handler forks at any access of an unlock, or of a signal: the child goes on
- *               with an empty table, and leaves it empty
+ *   relay       two threads signal each other in turns: the signaller knows that it holds the
+ *               mutex, so it moves the only waiter of the bucket without the bucket's lock
+ *   in turn     a broadcast by a thread that knows that it holds the mutex: each waiter
+ *               moves the next
+ *   stale       a bucket's last waiter has cleared its flags, and another thread moves a waiter
+ *               there without the bucket's lock: its unlock must not see the flags as they were
+ *   stopped     a waiter stops in its sleep: after a broadcast the other one returns all
+ *               the same (W8)
+ *   forked      a signal handler forks at any access of an unlock, or of a signal: the child goes
+ *               on with an empty table, and leaves it empty
  *   strangers   relay beside a thread that waits with another mutex, in the same bucket
  *   freed       the first thread that is woken frees the condition variable as soon as it returns:
  *               no thread touches it afterwards (C2)
@@ -204,8 +206,8 @@ struct first_use : Base {
 static unsigned long moved_alone;
 
 /*
- * Two threads signal each other in turns. A thread that has waited holds the mutex with its mark. The
- * condition variables and the mutex share the bucket, so each meets waiters of the other.
+ * Two threads signal each other in turns. A thread that has waited holds the mutex with its mark.
+ * The condition variables and the mutex share the bucket, so each meets waiters of the other.
  */
 template <int Rounds>
 class relay : public hf_model::scenario {
@@ -262,10 +264,10 @@ static void until(Condition condition)
 }
 
 /*
- * Thread 0 holds two mutexes of one bucket. Thread 1 waits for a signal, in another bucket, and thread 2
- * for the second mutex. Thread 0 unlocks that one, which sets WAKING. As soon as thread 2 has left its
- * bucket empty and open, thread 0 moves thread 1 there, and unlocks the first mutex: if it still saw
- * WAKING, it would wake nobody.
+ * Thread 0 holds two mutexes of one bucket. Thread 1 waits for a signal, in another bucket, and
+ * thread 2 for the second mutex. Thread 0 unlocks that one, which sets WAKING. As soon as thread 2
+ * has left its bucket empty and open, thread 0 moves thread 1 there, and unlocks the first mutex:
+ * if it still saw WAKING, it would wake nobody.
  */
 class stale_flag : public hf_model::scenario {
 	own k_;
@@ -308,7 +310,8 @@ public:
 		held_ = true;
 		until([] { return hf_model::sleeping == 2; });
 		hf_mutex_unlock(&other_);
-		/* After a yield Relacy returns nothing older than what the thread has seen: none here. */
+		/* After a yield Relacy returns nothing older than what the thread has seen:
+		 * none here. */
 		while (!parking_.is_open())
 			rl::ctx().sched();
 		k_.signal();
@@ -326,9 +329,9 @@ public:
 };
 
 /*
- * A waiter that a signal has moved, or that waits for one, is the only one of its bucket. While thread 0
- * unlocks the mutex, or signals with the mutex held, a handler forks before one of its accesses. What
- * follows is the child: the table is empty, and the waiter's thread does not exist.
+ * A waiter that a signal has moved, or that waits for one, is the only one of its bucket. While
+ * thread 0 unlocks the mutex, or signals with the mutex held, a handler forks before one of its
+ * accesses. What follows is the child: the table is empty, and the waiter's thread does not exist.
  */
 template <bool Signals>
 class forked : public hf_model::scenario {
@@ -388,8 +391,8 @@ public:
 };
 
 /*
- * Threads 0 and 1 wait, and thread 0 stops in its sleep. Thread 2 broadcasts with the mutex held: thread 1
- * must return before thread 0 goes on.
+ * Threads 0 and 1 wait, and thread 0 stops in its sleep. Thread 2 broadcasts with the mutex held:
+ * thread 1 must return before thread 0 goes on.
  */
 class stopped : public hf_model::scenario {
 	own k_;

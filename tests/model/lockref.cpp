@@ -2,8 +2,8 @@
 /*
  * lockref - the count and the lock in one word, under the C11 memory model.
  *
- * Checked, with both forms of the queued spinlock, and with a mutex (src/mutex/mutex.c), as the lock
- * half; the lock is taken after 1 failed swap, with one of the forms after 2
+ * Checked, with both forms of the queued spinlock, and with a mutex (src/mutex/mutex.c), as the
+ * lock half; the lock is taken after 1 failed swap, with one of the forms after 2
  *   counts        get and put concurrent with a lock holder that changes the data and the count
  *   last          a thread that finds the last reference under the lock sees all accesses made with
  *                 the other references, marks the object dead and frees it, once; get_not_dead

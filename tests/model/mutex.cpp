@@ -19,9 +19,9 @@
  *                 the other threads; it unlocks the mutex and finds it free
  *   at one time   aimed at a narrow window: two mutexes in one bucket, each with a parked waiter,
  *                 are both unlocked before the first waiter runs (Q6)
- *   stopped       the first waiter stops, in its sleep or anywhere in its wait: the one behind it gets
- *                 the mutex all the same (W8), also if the first one has missed an unlock, since there
- *                 was no barrier
+ *   stopped       the first waiter stops, in its sleep or anywhere in its wait: the one behind it
+ *                 gets the mutex all the same (W8), also if the first one has missed an unlock,
+ *                 since there was no barrier
  *   killed        a thread of another process dies at any step of its wait: the other threads
  *                 acquire the mutex, and at the end it is free; also while others time out
  * All timeouts are minimal, so that the search reaches every step early.
@@ -238,8 +238,8 @@ private:
 };
 
 /*
- * Thread 2 holds the mutex until the others wait for it, thread 0 first, and thread 0 stops. Thread 1
- * must get the mutex before thread 0 goes on.
+ * Thread 2 holds the mutex until the others wait for it, thread 0 first, and thread 0 stops.
+ * Thread 1 must get the mutex before thread 0 goes on.
  */
 template <bool Anywhere, bool Barriers = true>
 class stopped : public hf_model::scenario {

@@ -139,9 +139,10 @@ public:
 };
 
 /*
- * A member of a scenario in which thread 0 stops while it waits, until @Others threads have ended: its
- * signal handler sleeps, or a debugger has stopped it. It stops in its sleep, or @Anywhere; the others
- * then recheck at any time (W8). It never stops with signals blocked, nor after end_of_wait().
+ * A member of a scenario in which thread 0 stops while it waits, until @Others threads have
+ * ended: its signal handler sleeps, or a debugger has stopped it. It stops in its sleep, or
+ * @Anywhere; the others then recheck at any time (W8). It never stops with signals blocked,
+ * nor after end_of_wait().
  */
 template <int Others, bool Anywhere>
 class stopper {

@@ -2,9 +2,10 @@
 #ifndef HF_MODEL_PARKING_PARAMETERS_H
 #define HF_MODEL_PARKING_PARAMETERS_H
 /*
- * parking_parameters - the parameters of parking.pml, and the mutant, for the verifier that SPIN makes of it: words of the
- * environment variable PARKING, such as "TIMED=2 ROOM MUTANT_W4". They are constants while it runs, and no part of its state.
- * A verifier takes seconds to compile, more than most of its searches.
+ * parking_parameters - the parameters of parking.pml, and the mutant, for the verifier that SPIN
+ * makes of it: words of the environment variable PARKING, such as "TIMED=2 ROOM MUTANT_W4". They
+ * are constants while it runs, and no part of its state. A verifier takes seconds to compile, more
+ * than most of its searches.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -45,7 +45,8 @@ HF_MODEL_NAMED(transition, TRANSITIONS, HF_MODEL_TRANSITIONS)
 
 class queued_watch {
 public:
-	/* passes: HF_SPINLOCK_QUEUED_PASSES; byte_swap: HF_ARCH_HAS_CMPXCHG8, as the lock was built. */
+	/* passes: HF_SPINLOCK_QUEUED_PASSES; byte_swap: HF_ARCH_HAS_CMPXCHG8,
+	 * as the lock was built. */
 	queued_watch(unsigned int passes, bool byte_swap, unsigned long *reached)
 		: passes_(passes), byte_swap_(byte_swap), reached_(reached)
 	{

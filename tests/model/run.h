@@ -15,9 +15,9 @@
  *           run.must_reach("T1", count);          fails if count is 0: T1 was not tested
  *           return run.end();
  *   }
- *   Arguments, or HF_MODEL_ONLY in the environment, select scenarios by a prefix of "what: 2 threads,
- *   search"; HF_MUTANT and others (backend.h) inject a flaw. A mutant names the scenarios that find it
- *   soonest.
+ *   Arguments, or HF_MODEL_ONLY in the environment, select scenarios by a prefix of "what: 2
+ *   threads, search"; HF_MUTANT and others (backend.h) inject a flaw. A mutant names the scenarios
+ *   that find it soonest.
  *
  * Exit status   0  no error: the last line is "model.<stem>: N interleavings, no error"
  *               1  an error: its interleaving, then "caught: <what Relacy says>"

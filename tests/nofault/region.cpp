@@ -6,8 +6,8 @@
  * a sum computed here, so that the same cases run on other processors. Four threads hash, each with
  * its own region over the same mapping; another process truncates the file
  *
- *   at a known moment   at each page of 64, when thread t has hashed so many pages that some threads
- *                       are beyond the cut and some before it: hash and offset are exact
+ *   at a known moment   at each page of 64, when thread t has hashed so many pages that some
+ *                       threads are beyond the cut and some before it: hash and offset are exact
  *   at any moment       hash and truncation race: if no loss is reported, the hash is the file's
  */
 #include <atomic>
@@ -208,8 +208,8 @@ bool cut_at(int file, const Truncator &other, size_t k, bool with_file)
 			}
 			pthread_barrier_wait(&meeting);
 			hash.add(map + before, len - before);
-			pthread_barrier_wait(
-				&meeting); /* every thread has read to the end, so all losses are known */
+			/* After it every thread has read to the end, so all losses are known. */
+			pthread_barrier_wait(&meeting);
 			size_t bad = hf_region_end(&region, &fault);
 
 			wrong += bad != k * page || fault.bad != bad || fault.error ||

@@ -418,8 +418,9 @@ private:
 
 /* The mapping has 8 pages, a region from page 2 to 6, and the file 4. */
 #define IN_THE_MIDDLE "begin R 2 6; cut 4; touch 4; "
-#define FIRST_WRITE                                                                                                                                           \
-	"begin R 0 6; write 1; cut 2; touch 4; write 5+1; write 3; write 5; is 5+1 w; is 3 w;" /* Page 2 was not touched; what was written is thrown away. */ \
+/* Page 2 was not touched; what was written is thrown away. */
+#define FIRST_WRITE                                                                                \
+	"begin R 0 6; write 1; cut 2; touch 4; write 5+1; write 3; write 5; is 5+1 w; is 3 w;"     \
 	"end R 3 5+1; is 1 w; cut 6; stored 5+1 0"
 /* The new mapping is shared too: writes reach the file. */
 #define MAPPED_AGAIN                                                                               \
@@ -898,7 +899,7 @@ TEST_F(Region, AnInstructionFromALostPageKills)
 }
 #endif
 
-/* ---- beside the other operations ------------------------------------------------------------------ */
+/* ---- beside the other operations ------------------------------------------------------------- */
 
 TEST_F(Region, AnOperationThatRecoversByItselfIsExact)
 {
@@ -1490,7 +1491,7 @@ TEST_F(Region, TransparentHugePages)
 	munmap(room, 3 * huge);
 }
 
-/* ---- a loss ends ------------------------------------------------------------------------------- */
+/* ---- a loss ends ----------------------------------------------------------------------------- */
 
 // Healing a part: new regions see that part as whole again, and the rest as lost.
 TEST_F(Region, APartlyHealedLoss)
@@ -1604,7 +1605,7 @@ TEST_F(Region, GuardsOfABlock)
 	}
 }
 
-/* ---- C++ --------------------------------------------------------------------------------------- */
+/* ---- C++ ------------------------------------------------------------------------------------- */
 
 TEST_F(Region, Guard)
 {

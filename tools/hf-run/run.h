@@ -294,7 +294,7 @@ bool hf_run_recall(struct hf_detail_stack *stack, const void *caller, const void
 void hf_run_remember(const struct hf_detail_stack *stack, const uintptr_t *ends, const void *caller,
 		     const void *frame);
 
-/* ---- run_print.c ------------------------------------------------------------------------------ */
+/* ---- run_print.c ----------------------------------------------------------------------------- */
 
 /* Where the profile goes: NULL or empty = standard error. */
 void hf_run_print_to(const char *file, bool is_first_process);
