@@ -243,7 +243,11 @@ static bool is_behind(const struct hf_detail_waiter *first, const struct hf_deta
 static bool recheck_first(struct hf_detail_waiter *waiter)
 {
 	hf_atomic32_t *lock = waiter->lock, *passed = NULL, *woken = NULL;
-	struct hf_detail_bucket *bucket = bucket_lock_of(waiter);
+	/*
+	 * Not bucket_lock_of(): a waiter that a signal is moving is in no queue, and its `born` is
+	 * that of the bucket which it left. Queued here, it would be queued twice.
+	 */
+	struct hf_detail_bucket *bucket = hf_detail_bucket_lock(lock);
 	struct hf_detail_waiter *first = hf_detail_waiter_find(bucket, lock);
 	bool behind = is_behind(first, waiter);
 
