@@ -194,7 +194,8 @@ static void put_stack(struct hf_detail_printer *p, const struct hf_detail_stack 
 	for (uint32_t i = 0; i < end && i < FRAMES_SHOWN; i++)
 		hf_detail_put(p, "%s%s", i ? " < " : " ",
 			      hf_detail_name_of(p, stack->frame[i], HF_DETAIL_NAME_SHORT));
-	place = end ? strchr(hf_detail_name_of(p, stack->frame[0], HF_DETAIL_NAME_LONG), '(')
+	/* The last parenthesis: a name of C++ may have some of its own. */
+	place = end ? strrchr(hf_detail_name_of(p, stack->frame[0], HF_DETAIL_NAME_LONG), '(')
 		    : NULL;
 	hf_detail_put(p, "%s%s", place ? " " : "", place ? place : "");
 }

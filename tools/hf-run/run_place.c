@@ -193,7 +193,8 @@ static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *data
 	address -= !is_exact;
 	if (address >= (uintptr_t)__ehdr_start && address < (uintptr_t)etext)
 		return _URC_NO_REASON;
-	walk->ends[stack->count] = get_end(context);
+	/* A frame that a signal has interrupted has no word with its address: it is not remembered. */
+	walk->ends[stack->count] = is_exact ? 0 : get_end(context);
 	stack->frame[stack->count++] = (const void *)address;
 	return stack->count < HF_DETAIL_FRAMES ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
@@ -207,8 +208,9 @@ void hf_run_stack(struct hf_detail_stack *stack, const void *caller)
 	if (unwind && !hf_run_is_busy && !hf_run_recall(stack, caller, frame)) {
 		hf_run_is_busy = is_unwinding = true;
 		(void)unwind(add_frame, &walk);
-		hf_run_is_busy = is_unwinding = false;
+		/* Still busy: a handler must not fill in the same memo meanwhile. */
 		hf_run_remember(stack, walk.ends, caller, frame);
+		hf_run_is_busy = is_unwinding = false;
 	}
 	if (!stack->count) /* code without unwind information */
 		stack->frame[stack->count++] = caller;
@@ -233,9 +235,12 @@ static bool is_in_object(const void *address)
 #endif
 }
 
+/* A mutex in memory that processes share may have the number of another process's place. */
 static struct hf_run_place *place_at(uint32_t number)
 {
-	return number ? hf_detail_table_at(&places, number, sizeof(no_room)) : &no_room;
+	return number && number <= hf_detail_table_count(&places)
+		       ? hf_detail_table_at(&places, number, sizeof(no_room))
+		       : &no_room;
 }
 
 const struct hf_run_place *hf_run_place(uint32_t number)

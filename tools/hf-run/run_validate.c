@@ -60,7 +60,8 @@ const void *hf_run_keep_stack(const void *site)
 
 	while (at < STACKS - 1 && !hf_atomic32_try_cmpxchg_relaxed(&stack_count, &at, at + 1))
 		;
-	hf_run_stack(&stacks[at], site);
+	if (at < STACKS - 1) /* threads share the last one, which stays empty */
+		hf_run_stack(&stacks[at], site);
 	return &stacks[at];
 }
 

@@ -3,7 +3,7 @@
 import re
 
 FAULTS = {
-    "nothing": [], "reuse": [], "pairs": [], "closed": [],
+    "nothing": [], "reuse": [], "pairs": [], "closed": [], "alternate": [], "another": [],
     "order": ["order inverted"], "recursion": ["recursion"], "twice": ["order inverted", "recursion"],
     "owner": ["unlock by a thread that does not hold it; it is unlocked"], "end": ["held by a thread that ends"],
     "unheld": ["unlock of a lock that nobody holds"],

@@ -6,10 +6,12 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -227,6 +229,49 @@ static void run_made_code(void)
 	(void)made(pthread_mutex_lock, &one);
 }
 
+static pthread_mutex_t first_used = PTHREAD_MUTEX_INITIALIZER;
+
+static void lock_in_handler(int signal)
+{
+	(void)signal;
+	pthread_mutex_lock(&first_used);
+	pthread_mutex_unlock(&first_used);
+}
+
+/* A handler on an alternate stack uses a mutex for the first time, so a stack is taken there. */
+static void lock_on_alternate_stack(void)
+{
+	static char memory[65536]; /* far below the thread's own stack */
+	stack_t alternate = { .ss_sp = memory, .ss_size = sizeof(memory) };
+	struct sigaction action = { .sa_handler = lock_in_handler, .sa_flags = SA_ONSTACK };
+
+	sigaltstack(&alternate, NULL);
+	sigaction(SIGUSR1, &action, NULL);
+	pthread_kill(pthread_self(), SIGUSR1);
+}
+
+/* A child makes a mutex in shared memory, at a place whose number this process does not have. */
+static void lock_of_another(void)
+{
+	pthread_mutex_t *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+				       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t child = fork();
+
+	if (child == 0) {
+		static pthread_mutex_t more[300] = { PTHREAD_MUTEX_INITIALIZER };
+
+		for (int i = 0; i < 300; i++) {
+			pthread_mutex_lock(&more[i]);
+			pthread_mutex_unlock(&more[i]);
+		}
+		pthread_mutex_init(shared, NULL);
+		_exit(0);
+	}
+	waitpid(child, NULL, 0);
+	pthread_mutex_lock(shared);
+	pthread_mutex_unlock(shared);
+}
+
 int main(int count, char **arguments)
 {
 	const char *what = count > 1 ? arguments[1] : "";
@@ -267,6 +312,10 @@ int main(int count, char **arguments)
 		in_thread(keep, &one);
 	if (strcmp(what, "reuse") == 0)
 		reuse();
+	if (strcmp(what, "alternate") == 0)
+		lock_on_alternate_stack();
+	if (strcmp(what, "another") == 0)
+		lock_of_another();
 	if (strcmp(what, "pairs") == 0)
 		pairs();
 	if (strcmp(what, "made") == 0)

@@ -338,6 +338,9 @@ def all_profile(checks, runner):
     checks.attempt("profile.small_stack", small_stack, runner)
     for option in ("--profile", "--validate"):
         checks.attempt("profile.own_functions." + option.strip("-"), own_functions, runner, [option])
+    if not runner.emulator:
+        checks.attempt("profile.alternate_stack", runner.run, ["--profile"], "faults", "alternate")
+        checks.attempt("profile.place_of_another", runner.run, ["--profile"], "faults", "another")
     checks.attempt("profile.fork", child, runner)
     checks.attempt("profile.light_forks", light_forks, runner)
     checks.attempt("profile.vfork", vfork, runner)
