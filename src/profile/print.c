@@ -106,22 +106,27 @@ void *hf_detail_printer_row(struct hf_detail_printer *p, uint64_t key)
 	return hf_detail_table_at(&p->rows, number, p->row_bytes);
 }
 
-static uint64_t ticks_of(const struct hf_detail_wait_site *site)
+struct hf_detail_site_counts hf_detail_wait_read(const struct hf_detail_wait_site *site)
 {
-	return hf_atomic64_load_relaxed(&site->ticks);
+	return (struct hf_detail_site_counts){
+		.stack = &site->stack,
+		.waits = hf_atomic64_load_relaxed(&site->waits),
+		.ticks = hf_atomic64_load_relaxed(&site->ticks),
+		.longest = hf_atomic64_load_relaxed(&site->longest),
+	};
 }
 
-void hf_detail_row_add_site(struct hf_detail_row *row, const struct hf_detail_wait_site *site)
+void hf_detail_row_add_site(struct hf_detail_row *row, const struct hf_detail_site_counts *site)
 {
 	uint32_t at = row->site_count++;
 
 	for (at = at < HF_DETAIL_SITES_SHOWN ? at : HF_DETAIL_SITES_SHOWN;
-	     at && ticks_of(row->sites[at - 1]) < ticks_of(site); at--) {
+	     at && row->sites[at - 1].ticks < site->ticks; at--) {
 		if (at < HF_DETAIL_SITES_SHOWN)
 			row->sites[at] = row->sites[at - 1];
 	}
 	if (at < HF_DETAIL_SITES_SHOWN)
-		row->sites[at] = site;
+		row->sites[at] = *site;
 }
 
 static bool comes_before(const struct hf_detail_row *a, const struct hf_detail_row *b)
@@ -216,18 +221,17 @@ static void put_places(struct hf_detail_printer *p, const struct hf_detail_row *
 		put_stack(p, row->stack);
 	hf_detail_put(p, "\n");
 	for (uint32_t i = 0; i < row->site_count && i < HF_DETAIL_SITES_SHOWN; i++) {
-		const struct hf_detail_wait_site *site = row->sites[i];
-		uint64_t waits = hf_atomic64_load_relaxed(&site->waits);
-		uint64_t longest = hf_atomic64_load_relaxed(&site->longest);
+		const struct hf_detail_site_counts *site = &row->sites[i];
 
 		hf_detail_put(p, "holdfast:        waited %llu.%03llu ms, %llu time%s, ",
-			      HF_DETAIL_THOUSANDTHS(hf_detail_to_ns(p, ticks_of(site)) / 1000),
-			      (unsigned long long)waits, waits == 1 ? "" : "s");
-		if (waits != 1)
-			hf_detail_put(p, "at most %llu.%03llu ms, ",
-				      HF_DETAIL_THOUSANDTHS(hf_detail_to_ns(p, longest) / 1000));
+			      HF_DETAIL_THOUSANDTHS(hf_detail_to_ns(p, site->ticks) / 1000),
+			      (unsigned long long)site->waits, site->waits == 1 ? "" : "s");
+		if (site->waits != 1)
+			hf_detail_put(
+				p, "at most %llu.%03llu ms, ",
+				HF_DETAIL_THOUSANDTHS(hf_detail_to_ns(p, site->longest) / 1000));
 		hf_detail_put(p, "at");
-		put_stack(p, &site->stack);
+		put_stack(p, site->stack);
 		hf_detail_put(p, "\n");
 	}
 	if (row->site_count > HF_DETAIL_SITES_SHOWN)

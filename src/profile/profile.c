@@ -151,9 +151,8 @@ static void add_site(struct hf_detail_printer *p, const struct hf_detail_wait_si
 	bool is_by_call = !is_static && site->kind >= HF_DETAIL_PROFILE_COND;
 	uint64_t id = is_by_call ? (uintptr_t)site->stack.frame[0] : site->what;
 	uint64_t key = hf_detail_table_key(id ^ (uint64_t)site->kind << 60) + is_by_call;
-	uint64_t waits = hf_atomic64_load_relaxed(&site->waits);
-	uint64_t longest = hf_atomic64_load_relaxed(&site->longest);
-	struct hf_detail_row *row = waits ? hf_detail_printer_row(p, key) : NULL;
+	struct hf_detail_site_counts counts = hf_detail_wait_read(site);
+	struct hf_detail_row *row = counts.waits ? hf_detail_printer_row(p, key) : NULL;
 
 	if (!row)
 		return;
@@ -161,13 +160,13 @@ static void add_site(struct hf_detail_printer *p, const struct hf_detail_wait_si
 	row->is_static = is_static;
 	row->object = row->object ? row->object : lock;
 	row->objects += is_by_call || !row->objects;
-	row->waits += waits;
-	row->wait += hf_atomic64_load_relaxed(&site->ticks);
-	row->longest = row->longest < longest ? longest : row->longest;
+	row->waits += counts.waits;
+	row->wait += counts.ticks;
+	row->longest = row->longest < counts.longest ? counts.longest : row->longest;
 	if (is_by_call)
 		row->stack = &site->stack;
 	else
-		hf_detail_row_add_site(row, site);
+		hf_detail_row_add_site(row, &counts);
 }
 
 static void put_waits(struct hf_detail_printer *p, const struct hf_detail_row *row)

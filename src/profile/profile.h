@@ -46,6 +46,14 @@ void hf_detail_wait_add(struct hf_detail_wait_site *site, uint64_t ticks);
 
 enum { HF_DETAIL_ROWS_SHOWN = 10, HF_DETAIL_SITES_SHOWN = 5, HF_DETAIL_NAME_ROOM = 384 };
 
+/* A site's counters, each read once: its thread may count on meanwhile. Times are in ticks. */
+struct hf_detail_site_counts {
+	const struct hf_detail_stack *stack;
+	uint64_t waits, ticks, longest;
+};
+
+struct hf_detail_site_counts hf_detail_wait_read(const struct hf_detail_wait_site *site);
+
 /* One line of the profile, with the lines below it. Times are in nanoseconds. */
 struct hf_detail_row {
 	struct hf_detail_table_entry entry;
@@ -59,7 +67,7 @@ struct hf_detail_row {
 	uint64_t waits, wait, longest;
 	uint32_t site_count;
 	/* The longest waits first. */
-	const struct hf_detail_wait_site *sites[HF_DETAIL_SITES_SHOWN];
+	struct hf_detail_site_counts sites[HF_DETAIL_SITES_SHOWN];
 };
 
 struct hf_detail_printer {
@@ -90,7 +98,7 @@ void hf_detail_printer_close(struct hf_detail_printer *p);
 
 /* Finds or adds a row, whose members are 0; NULL = no memory. */
 void *hf_detail_printer_row(struct hf_detail_printer *p, uint64_t key);
-void hf_detail_row_add_site(struct hf_detail_row *row, const struct hf_detail_wait_site *site);
+void hf_detail_row_add_site(struct hf_detail_row *row, const struct hf_detail_site_counts *site);
 /*
  * Sorts the rows that has() is true of: the longest waited for first. Returns how many; *@order is
  * for hf_detail_printer_unsort(), NULL = no memory, and there are none.

@@ -126,10 +126,11 @@ static void add_up(struct hf_detail_printer *p)
 	for (uint32_t i = 1; i <= hf_detail_table_count(&hf_run_sites); i++) {
 		const struct hf_detail_wait_site *site =
 			hf_detail_table_at(&hf_run_sites, i, sizeof(*site));
-		struct row *row = get(&site->waits) ? row_of(p, (uint32_t)site->what) : NULL;
+		struct hf_detail_site_counts counts = hf_detail_wait_read(site);
+		struct row *row = counts.waits ? row_of(p, (uint32_t)site->what) : NULL;
 
 		if (row)
-			hf_detail_row_add_site(&row->common, site);
+			hf_detail_row_add_site(&row->common, &counts);
 	}
 }
 
@@ -315,13 +316,13 @@ static void put_json_row(struct hf_detail_printer *p, const struct hf_detail_row
 	}
 	hf_detail_put(p, ", \"waited_at\": [");
 	for (uint32_t i = 0; i < common->site_count && i < HF_DETAIL_SITES_SHOWN; i++) {
-		const struct hf_detail_wait_site *site = common->sites[i];
+		const struct hf_detail_site_counts *site = &common->sites[i];
 
 		hf_detail_put(p, "%s{\"waits\": %llu", i ? ", " : "",
-			      (unsigned long long)get(&site->waits));
-		put_number(p, "wait_ns", hf_detail_to_ns(p, get(&site->ticks)));
-		put_number(p, "wait_longest_ns", hf_detail_to_ns(p, get(&site->longest)));
-		put_json_stack(p, &site->stack);
+			      (unsigned long long)site->waits);
+		put_number(p, "wait_ns", hf_detail_to_ns(p, site->ticks));
+		put_number(p, "wait_longest_ns", hf_detail_to_ns(p, site->longest));
+		put_json_stack(p, site->stack);
 		hf_detail_put(p, "}");
 	}
 	hf_detail_put(p, "]}");
