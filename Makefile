@@ -2,7 +2,7 @@
 # Short commands for building, testing and measuring. CMake does the building: see CMakeLists.txt and CMakePresets.json.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build lab lab-quick measured report aims simulation machines many-core instructions readme check test test-all cross runtimes soak format format-check \
+.PHONY: help build lab lab-quick measured report aims simulation many-core instructions readme check test test-all cross runtimes soak format format-check \
 	clean install uninstall venv conan bare kernel kernel-tree docs packages single \
 	hf-run programs dist release-check
 
@@ -57,27 +57,12 @@ instructions: ## count the instructions of each operation on each processor, by 
 	@$(PYTHON3) -B tests/codegen/run.py --source-dir . --work-dir build/instructions
 	@$(PYTHON3) -B tests/codegen/beside_libc.py --source-dir . --work-dir build/instructions/beside_libc
 
-simulation: ## simulate 2 to 256 processors, in some minutes, and write build/lab/simulation.html; UPDATE=1 also updates the report's advice and docs/design
+simulation: ## simulated figures beside published ones; UPDATE=1 also writes the simulated tables of docs/design, in some minutes
 	@scripts/bootstrap.sh lab $@
 	cmake --preset release
 	cmake --build --preset release --target hf-lab
-	@$(MAKE) --no-print-directory venv
-	@rm -rf build/lab/simulated && mkdir -p build/lab/simulated
-	@# The page is written even if a figure is out of tolerance; the exit status is that of the validation.
-	@status=0; \
-	build/release/lab/hf-lab simulate --validate --json build/lab/simulated/figures.json || status=$$?; \
-	echo "Simulating two machines, all classes, 2 to 256 processors: this takes some minutes"; \
-	$(PYTHON3) -B lab/sim/ranges.py --hf-lab build/release/lab/hf-lab --out build/lab/simulated $(if $(UPDATE),--update) || exit; \
-	$(if $(UPDATE),$(PYTHON3) -B lab/sim/pages.py --hf-lab build/release/lab/hf-lab --update || exit;) \
-	build/venv/bin/python -B lab/report/report.py simulation \
-		$(addprefix build/lab/simulated/,figures.json x86_64-*.json aarch64-*.json) --html build/lab/simulation.html || exit; \
-	exit $$status
-
-machines: ## write build/lab/machines.html: all archived machines, and your own results
-	@scripts/bootstrap.sh report $@
-	@$(MAKE) --no-print-directory venv
-	build/venv/bin/python -B lab/report/report.py machines --own build/lab/results.json \
-		$$(ls build/lab/*cpu-*.json.gz 2>/dev/null) --html build/lab/machines.html
+	build/release/lab/hf-lab simulate --validate
+	$(if $(UPDATE),$(PYTHON3) -B lab/sim/pages.py --hf-lab build/release/lab/hf-lab --update)
 
 many-core: ## measure a machine with many cores, in ten minutes; writes one file to send in, build/lab/MODEL-Ncpu-DATE.json.gz
 	@scripts/bootstrap.sh lab

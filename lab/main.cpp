@@ -98,7 +98,7 @@ std::vector<Missing> missing_peers()
 		{ HF_LAB_HAVE_GLIB, "GLib's atomic reference count", "libglib2.0-dev" },
 		{ HF_LAB_HAVE_TMPFS, "the tables openclose, sparse and readdir", "liburcu-dev" },
 		{ HF_LAB_HAVE_SIM, "hf-lab simulate",
-		  "libboost-context-dev, libtomlplusplus-dev, nlohmann-json3-dev" },
+		  "libboost-context-dev, libtomlplusplus-dev" },
 		{ HF_LAB_HAVE_MOUNT, "the table mount", "libfuse3-dev" },
 		{ HF_LAB_HAVE_PASSTHROUGH, "libfuse's passthrough_ll", "libfuse3-dev" },
 	};
@@ -342,8 +342,8 @@ static int run(const std::vector<std::string> &words)
 		return command == "simulate" ? sim::simulate_command(rest)
 					     : sim::classify_command(rest);
 #else
-		fail(command + ": hf-lab was built without it, because libboost-context-dev, "
-			       "libtomlplusplus-dev or nlohmann-json3-dev was missing");
+		fail(command + ": hf-lab was built without it, because libboost-context-dev "
+			       "or libtomlplusplus-dev was missing");
 #endif
 	}
 	Settings settings;

@@ -24,7 +24,7 @@ kernel=("gcc-14|gcc-12" "gcc-14-aarch64-linux-gnu|gcc-12-aarch64-linux-gnu" gcc-
 	qemu-system-x86 qemu-system-arm libc6-dev-arm64-cross)
 docs=(doxygen python3-sphinx furo python3-myst-parser)
 manual=(graphviz man-db mandoc) # optional: draw the states, check the manual
-simulate=(libboost-context-dev libtomlplusplus-dev nlohmann-json3-dev) # optional: for `hf-lab simulate`
+simulate=(libboost-context-dev libtomlplusplus-dev) # optional: for `hf-lab simulate`
 packages=(autopkgtest debhelper dpkg-dev lintian mmdebstrap)
 # Optional: compilers that tests/compilers uses in addition to the system's.
 compilers=("g++-11|g++-13" "clang-16|clang-17" "clang-19|clang-18")
@@ -108,7 +108,6 @@ if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
 		relacy-dev) shows=(relacy/relacy.hpp) ;;
 		liburcu-dev) shows=(urcu.h) ;;
 		libfuse3-dev) shows=(fuse3/fuse.h) ;;
-		nlohmann-json3-dev) shows=(nlohmann/json.hpp) ;;
 		lld) shows=(ld.lld) ;;
 		cmake | pkg-config | python3 | gcc | make | git | sqlite3 | fio | clang | clang-format | doxygen | gdb | bc | bison | flex)
 			shows=("$package") ;;
@@ -159,7 +158,7 @@ without() {
 	cargo) echo "the lab's rows of Rust's locks, and the stage rust" ;;
 	librust-parking-lot-dev) echo "the lab's rows of parking_lot" ;;
 	librust-*) echo "the stage rust: the crates in bindings/rust are not tested" ;;
-	libboost-context-dev | libtomlplusplus-dev | nlohmann-json3-dev) echo "hf-lab simulate and hf-lab classify, and their tests" ;;
+	libboost-context-dev | libtomlplusplus-dev) echo "hf-lab simulate and hf-lab classify, and their tests" ;;
 	liburcu-dev) echo "the lab's tables of the file system" ;;
 	libfuse3-dev | fuse3) echo "the lab's table of mounts" ;;
 	python3-venv) echo "the page of the lab's report, which 'make report' writes later" ;;

@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <fstream>
 #include <numeric>
 #include <set>
 
@@ -21,7 +22,7 @@
 #include "holdfast/internal/wait.h"
 
 #include "bench.hpp"
-#include "json.hpp"
+#include "machine.hpp"
 #include "options.hpp"
 
 namespace sim
@@ -406,8 +407,8 @@ int classify_command(const std::vector<std::string> &words)
 #else
 	put("llsc", "0", "measured", "one instruction");
 #endif
-	write_file(out, file);
-	(void)load_machine(out);
+	std::ofstream(out) << file;
+	(void)load_machine(out); /* fails if it was not written */
 	printf("wrote %s\n", out.c_str());
 	if (n < 8)
 		printf("%zu processors can't tell in which order a line serves its requests: "

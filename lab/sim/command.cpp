@@ -8,7 +8,6 @@
 #include <map>
 #include <unistd.h>
 
-#include "json.hpp"
 #include "options.hpp"
 #include "tables.hpp"
 
@@ -20,8 +19,8 @@ static const char usage[] =
                        [--work LIST] [--between LIST] [--class LIST] [--variants LIST] [--seeds N]
                        [--place HOW] [--set NAME=VALUE]... [--no-sweep] [--window-us N]
                        [--against NAME [--by-class]] [--limit-s N] [--limit-events N]
-                       [--jobs N] [--json FILE]
-       hf-lab simulate --validate [--no-sweep] [--jobs N] [--json FILE]
+                       [--jobs N]
+       hf-lab simulate --validate [--no-sweep] [--jobs N]
        hf-lab simulate --one-run VARIANT --machine NAME [--seed N] ...
 
   Runs the library's own headers on 1 to 512 simulated cores. The results are simulated, not
@@ -285,7 +284,7 @@ static std::vector<double> times(const std::string &option, const std::string &t
 int simulate_command(const std::vector<std::string> &words)
 {
 	Plan plan;
-	std::string machine, json, alone, against;
+	std::string machine, alone, against;
 	bool by_class = false, no_sweep = false, validates = false, no_naps = false;
 	uint64_t seed = 1;
 	bool help = false;
@@ -321,7 +320,6 @@ int simulate_command(const std::vector<std::string> &words)
 			  plan.event_limit = static_cast<uint64_t>(to_number(o, v, 1, 1e15));
 		  } },
 		{ "--jobs", [&](text o, text v) { plan.jobs = to_integer(o, v, 1, 64); } },
-		{ "--json", [&](text, text v) { json = v; } },
 		{ "--against", [&](text, text v) { against = v; } },
 		{ "--one-run", [&](text, text v) { alone = v; } },
 		{ "--set",
@@ -349,7 +347,7 @@ int simulate_command(const std::vector<std::string> &words)
 	}
 	plan.sweep = !no_sweep;
 	if (validates)
-		return validate(json, plan.jobs, plan.sweep);
+		return validate(plan.jobs, plan.sweep);
 	if (machine.empty()) {
 		std::string names;
 
@@ -377,12 +375,6 @@ int simulate_command(const std::vector<std::string> &words)
 		       plan.file.title.c_str(), against.c_str(), by_class ? "" : "classes and ");
 		print_against(rows, against, by_class);
 	}
-	for (const auto &[name, value] : plan.settings) {
-		plan.file.title += ", " + name + "=" + short_number(value);
-		plan.file.parameters[name] = { value, "--set", "guess", "", {} };
-	}
-	if (!json.empty())
-		write_file(json, document({ plan.file }, rows, {}));
 	return 0;
 }
 

@@ -16,7 +16,7 @@ int simulate_command(const std::vector<std::string> &words);
 int classify_command(const std::vector<std::string> &words);
 
 /* --validate: simulated figures against published ones; returns 1 if one is out of tolerance. */
-int validate(const std::string &json, int jobs, bool sweeps);
+int validate(int jobs, bool sweeps);
 
 } // namespace sim
 

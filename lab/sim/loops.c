@@ -213,39 +213,33 @@ static bool any_check(const void *object, uint64_t operations)
 
 /* ---- The list ----------------------------------------------------------------------------- */
 
-/* True for the row that is the product's own implementation. */
-#define IS_DEFAULT(is, name) (__builtin_strcmp(#name, HF_SIM_STRING(is)) == 0)
 #define HF_SIM_STRING(x) HF_SIM_STRING_(x)
 #define HF_SIM_STRING_(x) #x
 
 #define LOCKREF_ROW(name, functions)                                                               \
-	{ "lockref",    #name,        IS_DEFAULT(bounded, name),                                   \
-	  false,        lockref_init, lockref_##name##_body,                                       \
-	  lockref_check },
+	{ "lockref", #name, false, lockref_init, lockref_##name##_body, lockref_check },
 #define REFCOUNT_ROW(name, functions)                                                              \
-	{ "refcount", #name,      IS_DEFAULT(saturating, name),                                    \
-	  false,      count_init, refcount_##name##_body,                                          \
-	  count_check },
-#define SPINLOCK_ROW(name, is_default)                                                             \
+	{ "refcount", #name, false, count_init, refcount_##name##_body, count_check },
+#define SPINLOCK_ROW(name)                                                                         \
 	{                                                                                          \
-		"spinlock", #name, is_default, true, lock_init, spinlock_##name##_body, lock_check \
+		"spinlock", #name, true, lock_init, spinlock_##name##_body, lock_check             \
 	}
 
 static const struct hf_sim_variant variants[] = {
 	LAB_LOCKREFS(LOCKREF_ROW) /* */
-	{ "lockref", "waitfree", false, false, lockref_init, lockref_waitfree_body, lockref_check },
+	{ "lockref", "waitfree", false, lockref_init, lockref_waitfree_body, lockref_check },
 	LAB_REFCOUNTS(REFCOUNT_ROW) /* */
-	{ "rcuref", "rcuref", true, false, zero_init, rcuref_body, zero_check },
-	{ "rcuref", "inc_not_zero", false, false, count_init, inc_not_zero_body, count_check },
-	SPINLOCK_ROW(cas, false),
-	SPINLOCK_ROW(cas_release, false),
-	SPINLOCK_ROW(cas_prefetch, false),
-	SPINLOCK_ROW(wfe, false),
-	SPINLOCK_ROW(ticket, false),
-	SPINLOCK_ROW(mcs, false),
-	SPINLOCK_ROW(queued, true), /* where processors are owned */
-	SPINLOCK_ROW(small, false), /* in user space */
-	{ "message", "message", false, false, zero_init, message_body, any_check },
+	{ "rcuref", "rcuref", false, zero_init, rcuref_body, zero_check },
+	{ "rcuref", "inc_not_zero", false, count_init, inc_not_zero_body, count_check },
+	SPINLOCK_ROW(cas),
+	SPINLOCK_ROW(cas_release),
+	SPINLOCK_ROW(cas_prefetch),
+	SPINLOCK_ROW(wfe),
+	SPINLOCK_ROW(ticket),
+	SPINLOCK_ROW(mcs),
+	SPINLOCK_ROW(queued), /* where processors are owned */
+	SPINLOCK_ROW(small),  /* in user space */
+	{ "message", "message", false, zero_init, message_body, any_check },
 };
 
 /* Undoes sim_knobs.h, so that constants.h defines the constants again. */

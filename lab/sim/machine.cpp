@@ -93,8 +93,10 @@ private:
 			fail(name, std::string("needs a ") + key);
 		return value.value_or("");
 	}
+	/* The kind, which must go with a source. */
 	std::string kind(const std::string &name, const toml::table &table) const
 	{
+		(void)text(name, table, "source", true);
 		std::string word = text(name, table, "kind", true);
 
 		if (!has(kinds(), word))
@@ -113,9 +115,7 @@ private:
 		if (!value)
 			fail(name, "needs a value, which is a number");
 		p.value = *value;
-		p.source = text(name, table, "source", true);
 		p.kind = kind(name, table);
-		p.fitted_to = text(name, table, "fitted_to", false);
 		if (const toml::array *sweep = table["sweep"].as_array()) {
 			for (const toml::node &node : *sweep) {
 				if (!node.value<double>())
@@ -130,11 +130,7 @@ private:
 Machine File::read()
 {
 	Machine m;
-	size_t slash = path_.find_last_of('/');
 
-	m.name = path_.substr(slash == std::string::npos ? 0 : slash + 1);
-	if (m.name.size() > 5 && m.name.compare(m.name.size() - 5, 5, ".toml") == 0)
-		m.name.resize(m.name.size() - 5);
 	for (auto &&[key, node] : parse()) {
 		std::string name(key.str());
 
@@ -148,19 +144,15 @@ Machine File::read()
 			fail(name, "is not of the form { value, source, kind }");
 		if (name == "arch") {
 			m.arch = text(name, *table, "value", true);
-			(void)text(name, *table, "source", true);
 			(void)kind(name, *table);
 			if (m.arch != "x86_64" && m.arch != "aarch64")
 				fail(name, "must be x86_64 or aarch64");
 		} else if (name == "class") {
 			m.class_name = text(name, *table, "value", true);
-			m.class_source = text(name, *table, "source", true);
-			m.class_kind = kind(name, *table);
-			m.class_fitted_to = text(name, *table, "fitted_to", false);
 			if (m.class_name != "unknown" && !has(classes(), m.class_name))
 				fail(name, "must be fifo, random, nearest, sticky, nearest-held or "
 					   "unknown");
-			if ((m.class_name == "unknown") != (m.class_kind == "guess"))
+			if ((m.class_name == "unknown") != (kind(name, *table) == "guess"))
 				fail(name, "kind = \"guess\" goes with an unknown class only");
 		} else {
 			read_parameter(&m, name, *table);

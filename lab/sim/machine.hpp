@@ -26,7 +26,7 @@ namespace sim
 /* Which of the requests that wait for a line is served next. */
 enum class Arbitration { FIFO, RANDOM, NEAREST };
 
-/* X(parameter, meaning), in the order of the files and of the report. */
+/* X(parameter, meaning), in the order of the files. */
 #define SIM_NUMBERS(X)                                                                             \
 	X(sockets, "sockets")                                                                      \
 	X(clusters, "clusters a socket")                                                           \
@@ -65,15 +65,14 @@ enum class Arbitration { FIFO, RANDOM, NEAREST };
 
 struct Parameter {
 	double value;
-	std::string source, kind, fitted_to;
+	std::string kind;
 	std::vector<double> sweep; /* the other values of a guess */
 };
 
 struct Machine {
-	std::string name, title;
+	std::string title;
 	std::string arch;       /* x86_64 or aarch64: selects the constants of the headers */
 	std::string class_name; /* one of classes(), or `unknown`: all are tried */
-	std::string class_source, class_kind, class_fitted_to;
 
 	/* The file's values, changed by --set. */
 	std::map<std::string, Parameter> parameters;

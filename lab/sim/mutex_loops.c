@@ -79,7 +79,7 @@ static bool check(const void *object, uint64_t operations)
 }
 
 static const struct hf_sim_variant variants[] = {
-	{ "mutex", "mutex", true, true, init, body, check },
+	{ "mutex", "mutex", true, init, body, check },
 };
 
 const struct hf_sim_arch SIM_ARCH_NAME = { "mutex", { 0 }, variants, 1 };

@@ -81,8 +81,7 @@ extern struct hf_sim_knobs hf_sim_knobs;
 /* One variant of a table: see loops.c. */
 struct hf_sim_variant {
 	const char *table, *name;
-	bool defaults; /* the product's own implementation */
-	bool is_lock;  /* an operation is lock, increment of a counter in another line, unlock */
+	bool is_lock; /* an operation is lock, increment of a counter in another line, unlock */
 	void (*init)(void *object);
 	/* Loops until hf_sim_done(). @between, @work: ns within a pair, and between two. */
 	void (*body)(void *object, double between, double work);

@@ -76,14 +76,6 @@ static uint32_t number(const std::string &variant, const std::string &text)
 	return static_cast<uint32_t>(n);
 }
 
-/* True if this variant is the product's own implementation, with its default constants. */
-static bool is_default(const std::string &table, const std::string &variant)
-{
-	const struct hf_sim_variant *found = find("x86_64", table, variant);
-
-	return found && found->defaults;
-}
-
 /* wait.h's policies, in their order. */
 static int policy(const std::string &variant, const std::string &name)
 {
@@ -415,7 +407,6 @@ std::vector<Row> rows_of(const Plan &plan)
 						row.table = plan.table;
 						row.variant = variant;
 						row.class_name = class_name;
-						row.is_default = is_default(plan.table, variant);
 						row.threads = threads;
 						row.work_ns = work;
 						row.between_ns = between;

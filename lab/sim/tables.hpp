@@ -85,7 +85,6 @@ struct Range {
 
 struct Row {
 	std::string table, variant, class_name;
-	bool is_default = false; /* the product's own implementation */
 	int threads;
 	double work_ns, between_ns;
 	Range ns_per_op, fairness, retries, fallbacks, transfers, longest_wait_ns;

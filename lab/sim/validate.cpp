@@ -9,7 +9,6 @@
 #include <stdexcept>
 
 #include "command.hpp"
-#include "json.hpp"
 #include "tables.hpp"
 
 namespace sim
@@ -256,16 +255,6 @@ private:
 					   : "");
 			}
 		}
-		for (int threads : { 2, 24, 96 }) {
-			std::string t = std::to_string(threads) + " threads";
-
-			one = base(m, "lockref", "bounded wait=none", threads, 400);
-			one.between_ns = between;
-			one.work_ns = 1240 - pair - between; /* alone: 805603 a second */
-			add("Cascade Lake, open of one file", t + ", without pause", "operations/s",
-			    published_.get("lockref_open3", "without", t), { Role::SHOWN, 0, 0 },
-			    { one }, per_second, "open contends for more than the lockref");
-		}
 		/* The note of that row: about 3 to 4; about double with siblings. */
 		for (bool siblings : { false, true }) {
 			Published::Value value = published_.get("lockref", "unbounded cmpxchg",
@@ -463,7 +452,7 @@ private:
 
 } // namespace
 
-/* All figures, with seed 1. @sweeps: all but `shown` ones also with other values of parameters. */
+/* All figures, with seed 1. @sweeps: also with other values of parameters. */
 static std::vector<Figure> figures(int jobs, bool sweeps)
 {
 	List list;
@@ -474,7 +463,7 @@ static std::vector<Figure> figures(int jobs, bool sweeps)
 	for (Spec &spec : list.specs) {
 		std::vector<Machine> machines = { spec.cases[0].machine };
 
-		if (sweeps && spec.figure.role != Role::SHOWN)
+		if (sweeps)
 			machines = sweep(machines[0], spec.cases[0].threads);
 		spec.machines = machines.size();
 		for (const Machine &machine : machines) {
@@ -525,19 +514,18 @@ static std::string percent(double ratio)
 	return text;
 }
 
-int validate(const std::string &json, int jobs, bool sweeps)
+int validate(int jobs, bool sweeps)
 {
 	std::vector<Figure> list = figures(jobs, sweeps);
 	int outside = 0;
 
 	printf("SIMULATED against published. o: a parameter was fitted to it; *: held out; x: "
-	       "known to be\nwrong; -: shown only. The error, and its range over other values of "
-	       "the machine's parameters.\n");
+	       "known to be\nwrong. The error, and its range over other values of the machine's "
+	       "parameters.\n");
 	for (const Figure &f : list) {
 		const char *mark = f.role == Role::CALIBRATION  ? "o"
 				   : f.role == Role::HELD_OUT   ? "*"
-				   : f.role == Role::KNOWN_MISS ? "x"
-								: "-";
+								: "x";
 
 		std::string range;
 
@@ -546,10 +534,7 @@ int validate(const std::string &json, int jobs, bool sweeps)
 				percent(f.most / f.published);
 		printf("%s %-32s %-48s %12.4g %12.4g %+5.0f %%  %-16s %s\n", mark, f.group.c_str(),
 		       f.what.c_str(), f.published, f.simulated, 100 * (f.ratio() - 1),
-		       range.c_str(),
-		       f.role == Role::SHOWN ? ""
-		       : f.ok()              ? "ok"
-					     : "OUTSIDE");
+		       range.c_str(), f.ok() ? "ok" : "OUTSIDE");
 		outside += !f.ok();
 	}
 	for (const Figure &f : list) {
@@ -560,13 +545,6 @@ int validate(const std::string &json, int jobs, bool sweeps)
 	}
 	if (outside)
 		printf("%d figures are outside of their tolerance\n", outside);
-	if (!json.empty()) {
-		std::vector<Machine> machines;
-
-		for (const std::string &name : machine_names())
-			machines.push_back(load_machine(machine_path(name)));
-		write_file(json, document(machines, {}, list));
-	}
 	return outside ? 1 : 0;
 }
 

@@ -9,7 +9,6 @@
  *   held out     nothing was fitted to it; it must be within its tolerance
  *   known miss   the simulator is known to be wrong about it; its error must be within given
  *                bounds, so that a change of the model that repairs it or makes it worse is noticed
- *   shown        it has no tolerance, since the model has only a part of what was measured
  */
 #include <string>
 #include <vector>
@@ -17,7 +16,7 @@
 namespace sim
 {
 
-enum class Role { CALIBRATION, HELD_OUT, KNOWN_MISS, SHOWN };
+enum class Role { CALIBRATION, HELD_OUT, KNOWN_MISS };
 
 struct Figure {
 	std::string group, what, unit, source;
@@ -28,7 +27,7 @@ struct Figure {
 	double least = 0, most = 0; /* range of @simulated over the values of parameters */
 
 	double ratio() const { return simulated / published; }
-	bool ok() const { return role == Role::SHOWN || (ratio() >= low && ratio() <= high); }
+	bool ok() const { return ratio() >= low && ratio() <= high; }
 };
 
 } // namespace sim

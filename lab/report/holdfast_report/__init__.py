@@ -5,8 +5,8 @@ Use when     a person wants to read the results that `hf-lab all --json` has wri
 Not when     a program reads them: RESULTS.json has the raw data, and docs/results/README.md documents it.
 
 input reads the rows; verdict, measured, charts and family process them as tables.py declares (add a table there); document
-makes a list of blocks, which page and terminal show. judge compares the figures of figures.py with the bounds in aims.py. archive
-compares and merges files; results_page, machines_page and simulation make other pages.
+makes a list of blocks, which page shows, and summary what the terminal shows. judge compares the figures of figures.py with
+the bounds in aims.py. compare compares two files; results_page writes docs/results.md and README's table.
 
 Rules, cited in the code
     R1  A row whose count was wrong (checked = false) is shown as FAILED. It never wins, and no ratio to it is shown. A row

@@ -31,12 +31,6 @@ class Bullets(Struct):
         return all(lead and len(lead) <= 14 and not style for lead, _, style in self.entries)
 
 
-class Plain(Struct):
-    """Lines that are printed as they are."""
-
-    lines: list[str]
-
-
 class Column(Struct, frozen=True):
     name: str
     unit: str = ""
@@ -67,6 +61,14 @@ class Table(Struct):
         ]
         columns = [self.columns[i] for i in keep]
         return Table(self.title, columns, [([c[i] for i in keep], s) for c, s in self.rows], self.note)
+
+    def lines(self) -> list[str]:
+        """As plain text; long lines are not cut."""
+        lines = [[c.name for c in self.columns], [c.unit for c in self.columns], *(cells for cells, _ in self.rows)]
+        widths = [max(map(len, column)) for column in zip(*lines)]
+        lines.insert(2, ["-" * width for width in widths])
+        sides = [str.rjust if c.number else str.ljust for c in self.columns]
+        return [" ".join(side(*cell) for side, *cell in zip(sides, cells, widths)).rstrip() for cells in lines]
 
 
 def table_of(title: str, things: list, columns: list[tuple], style=lambda thing: "", note: str = "") -> Table:

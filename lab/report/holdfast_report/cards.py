@@ -8,7 +8,7 @@ from msgspec import Struct
 from . import tables
 from .blocks import by_speed, fmt, fmt_time, unique
 from .charts import bar_of, bars
-from .rows import Level, Results, Row
+from .rows import Results, Row
 from .verdict import gap, noise_of
 
 
@@ -96,9 +96,9 @@ CARDS = (
 )
 
 MORE = {
-    "lockref": " bounded: it swaps a bounded number of times, then takes the lock. No other library measured here has one: the"
-    " other bar is a lock taken for each operation.",
-    "spinlock": " small: its form in user space, where a waiter may be preempted; kernels get the queued one.",
+    "lockref": " It swaps a bounded number of times, then takes the lock. No other library measured here has one: the other bar is a"
+    " lock taken for each operation.",
+    "spinlock": " In user space, where a waiter may be preempted, it is the small form; kernels get the queued one.",
 }
 
 
@@ -166,9 +166,7 @@ def sentence(results: Results, table: str) -> str:
     if why := results.withheld(table):
         return f"No verdict: {why}."
     family = tables.family(table)
-    advice = family.advice(results)
-    use = f"{advice.use} {advice.job}." if advice else f"Use {family.names or table}."
-    return use + MORE.get(table, "")
+    return " ".join(filter(None, ("Use", family.names or table, family.job))) + "." + MORE.get(table, "")
 
 
 def names_shown(cases: list[dict[str, Row]]) -> list[str]:

@@ -11,8 +11,8 @@ import textwrap
 
 import vl_convert
 
-from .blocks import Chart, fmt, fmt_fairness, fmt_threads, group_threads, unique
-from .rows import FAIR, Results, Row
+from .blocks import Chart, fmt, fmt_threads, group_threads, unique
+from .rows import Results, Row
 
 WIDTH = 200  # px of a panel's plot, without its labels
 TITLE = 30  # characters per line of a case's title: they fit above the plot even in a wide font
@@ -80,11 +80,11 @@ def title_lines(title: str) -> str:
     return textwrap.fill(title.replace(" thread", "\u00a0thread"), TITLE).replace("\u00a0", " ")
 
 
-def bars(values: list[dict], unit: str, log=False, rule: float | None = None, title="", limit: float = 0) -> dict:
+def bars(values: list[dict], unit: str, log=False, rule: float | None = None, title="") -> dict:
     """values: name, value, words, role (a marker's name), and case if there are several."""
     known = [v for v in values if v["value"] is not None]
     several = any("case" in v for v in values)  # each with an axis of its own
-    top = limit or max((v["value"] for v in known), default=1) or 1
+    top = max((v["value"] for v in known), default=1) or 1
     low = min((v["value"] for v in known if v["value"] > 0), default=top)
     scale = {"domain": [low / 1.6, top * (top / low) ** 0.5 * 2]} if log else {"domain": [0, top * 1.3]}
     scale = {"type": "log" if log else "linear", "nice": False} | ({} if several else scale)
@@ -116,27 +116,20 @@ def bars(values: list[dict], unit: str, log=False, rule: float | None = None, ti
     return {"data": {"values": values}, **plot, **({"title": title} if title else {})}
 
 
-def lines(values: list[dict], x: str, y: str, mine=frozenset(), title="", log=False, rules=(), points=False) -> dict:
-    """values: name, x, y, and low and high for a band; points: x is a name, and no line connects them."""
+def lines(values: list[dict], x: str, y: str, mine=frozenset(), title="", rules=()) -> dict:
+    """values: name, x, y; logarithmic, unless a value is 0."""
     names = unique([v["name"] for v in values])
-    log = log and all(v["y"] > 0 for v in values)
-    of_x = {"field": "x", "type": "nominal" if points else "quantitative", "title": x, "sort": None}
-    if not points and values and max(v["x"] for v in values) / max(1, min(v["x"] for v in values)) > 8:
+    of_x = {"field": "x", "type": "quantitative", "title": x, "sort": None}
+    if values and max(v["x"] for v in values) / max(1, min(v["x"] for v in values)) > 8:
         of_x |= {"scale": {"type": "log", "base": 2}, "axis": {"tickCount": 5, "labelExpr": SIZE}}
     of_y = {"field": "y", "type": "quantitative", "title": y, "axis": {"format": "~g", "tickCount": 5}}
-    of_y["scale"] = {"type": "log", "nice": False} if log else {"zero": True}
+    of_y["scale"] = {"type": "log", "nice": False} if all(v["y"] > 0 for v in values) else {"zero": True}
     legend = {"columns": 1 if max(map(len, names), default=0) > 24 else 2, "labelExpr": "split(datum.label, '\\n')"}
     colour = {"field": "name", "type": "nominal", "scale": colours(names, mine), "legend": legend}
-    mark = {"type": "point", "filled": True, "size": 45} if points else {"type": "line", "point": {"size": 18}}
-    if points:
-        of_x, of_y = {**of_y, "title": y}, {**of_x, "title": None}
+    mark = {"type": "line", "point": {"size": 18}}
     layers = [{"mark": mark, "encoding": {"x": of_x, "y": of_y, "color": colour}}]
-    if any("low" in v for v in values):
-        band = {"x": of_x, "y": {**of_y, "field": "low"}, "y2": {"field": "high"}, "color": colour}
-        layers.insert(0, {"mark": {"type": "area", "opacity": 0.15}, "encoding": band})
-    layers += [{"mark": RULE, "encoding": {"x" if points else "y": {"datum": value}}} for value in rules]
-    height = {"step": 17} if points else 190
-    panel = {"data": {"values": values}, "width": WIDTH, "height": height, "layer": layers}
+    layers += [{"mark": RULE, "encoding": {"y": {"datum": value}}} for value in rules]
+    panel = {"data": {"values": values}, "width": WIDTH, "height": 190, "layer": layers}
     return {**panel, **({"title": title} if title else {})}
 
 
@@ -162,46 +155,23 @@ def bar_of(row: Row, value, words) -> dict:
     return {"name": row.label.removeprefix("peer:"), "value": figure, "words": shown, "role": role}
 
 
-def case_panels(rows: list[Row], places: list[tuple[str, int]]) -> list[tuple[str, list[Row]]]:
-    """A panel per case and number of threads: its title, and its rows."""
-    return [(f"{c}, {fmt_threads(t)}", [r for r in rows if r.place == (c, t)]) for c, t in places]
-
-
 def places_of(rows: list[Row], cases: int, threads: int) -> list[tuple[str, int]]:
     """At most `cases` cases, each with at most `threads` numbers of threads."""
     chosen = few(unique([r.case for r in rows]), cases)
     return [(c, t) for c in chosen for t in few(group_threads([r for r in rows if r.case == c]), threads)]
 
 
-def bars_chart(title: str, caption: str, panels: list, value, unit: str, words=fmt, **options) -> Chart:
-    """panels: title and rows; options of bars(). Logarithmic if one bar would dwarf the others."""
-    rank = {"default": 0, "ours": 1, "peer": 2, "sweep": 3}
-    drawn = []
-    for panel_title, rows in panels:
-        values = [bar_of(r, value, words) for r in sorted(rows, key=lambda r: rank[r.kind])]
-        good = [v["value"] for v in values if v["value"]]
-        log = bool(good) and "limit" not in options and max(good) / min(good) > 20
-        drawn.append(bars(values, unit + (", log scale" if log else ""), log, title=panel_title, **options))
-    return Chart(title, caption, drawn)
-
-
-def failed_words(names: list[str]) -> str:  # R1
-    return f" FAILED, and not drawn: {', '.join(unique(names))}." if names else ""
-
-
-def fairness_chart(table: str, rows: list[Row]) -> Chart:
-    caption = "Fewest operations of a thread / most operations of a thread; 1 is even."
-    caption += f" Dashed line: {FAIR}, the least fairness that can be best."
-    shared = [r for r in rows if r.threads > 1 and r.fairness is not None]
-    panels = few(case_panels(shared, places_of(shared, len(shared), len(shared))), 6)
-    options = {"words": fmt_fairness, "rule": FAIR, "limit": 1.0}
-    return bars_chart(f"{table}: fairness", caption, panels, lambda r: r.fairness, "fairness, 0 to 1", **options)
-
-
-def ratio_chart(results: Results, table: str, rows: list[Row]) -> Chart | None:
-    """The time of each variant over that of the baseline, a panel per case and number of threads."""
+def ratio_chart(results: Results, table: str, rows: list[Row]) -> Chart:
+    """The time of each variant over that of the baseline, a panel per case and number of threads; logarithmic if one bar
+    would dwarf the others."""
     bases = unique([r.baseline for r in rows if r.baseline])
     base = bases[0] if len(bases) == 1 else "the baseline"
+    unit, rank, panels = f"ratio to {base}", {"default": 0, "ours": 1, "peer": 2}, []
+    for case, threads in places_of(rows, 12, 4):
+        here = [r for r in rows if r.place == (case, threads)]
+        values = [bar_of(r, results.ratio, fmt) for r in sorted(here, key=lambda r: rank[r.kind])]
+        good = [v["value"] for v in values if v["value"]]
+        log = bool(good) and max(good) / min(good) > 20
+        panels.append(bars(values, unit + (", log scale" if log else ""), log, 1.0, f"{case}, {fmt_threads(threads)}"))
     caption = f"Time of an operation over that of {base} in the same case (dashed line: 1); shorter is faster."
-    panels = case_panels(rows, places_of(rows, 12, 4))
-    return bars_chart(f"{table}: ratio to {base}", caption, panels, results.ratio, f"ratio to {base}", rule=1.0)
+    return Chart(f"{table}: ratio to {base}", caption, panels)

@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 from . import tables
-from .advice import advice, aim_blocks, certainty_items, failed_items
+from .summary import aim_blocks, certainty_items, failed_items
 from .blocks import Bullets, Section, Text, unique
-from .published import published_blocks
-from .rows import Published, Results
+from .rows import Results
 from .verdict import regret_table, verdicts
 
 
@@ -48,13 +47,6 @@ def machine_items(results: Results) -> list[tuple[str, str, str]]:
     return [(label, value, "") for label, value in items]
 
 
-def opening(results: Results) -> list:
-    use = [(f"{a.use} {a.job}", "\n".join([a.because, *a.figures]), "use") for a in advice(results)]
-    blocks: list = [Section("What to use on this machine")]
-    blocks += [Bullets(use)] if use else [Text("These results compare no alternatives.")]
-    return [*blocks, Section("How sure that is", 2), Bullets(certainty_items(results))]
-
-
 def verdict(results: Results) -> list:
     failed = failed_items(results)
     words = f"{len(failed)} of {len(results.rows)} rows FAILED the check of the count:"
@@ -68,19 +60,17 @@ def verdict(results: Results) -> list:
     return [Section("Verdict"), *blocks, regret_table(judged), Text(note, "note")]
 
 
-def build(results: Results, published: list[Published]) -> list:
-    """Of a busy machine: first that, and no verdicts."""
-    blocks: list = []
-    if results.busy:
-        blocks += [Text(results.busy, "fail"), Section("How sure that is"), Bullets(certainty_items(results))]
-    else:
-        blocks += [*opening(results), Section("Aims"), *aim_blocks(results)]
+def build(results: Results) -> list:
+    """Of a busy machine first that, and no verdicts."""
+    blocks: list = [Text(results.busy, "fail")] if results.busy else []
+    blocks += [Section("How sure that is"), Bullets(certainty_items(results))]
+    if not results.busy:
+        blocks += [Section("Aims"), *aim_blocks(results)]
     blocks += [Section("Machine"), Bullets(machine_items(results))]
     blocks += [Section("How to read the figures", 2), Bullets(reading_items(results))]
     if not results.busy:
         blocks += verdict(results)
     for family in tables.of(results):
-        words = family.about_words(results)
-        blocks += [Section(family.name)] + ([Text(words.strip(), "note")] if words else [])
+        blocks += [Section(family.name)] + ([Text(family.about, "note")] if family.about else [])
         blocks += family.charts(results) + family.measured(results)
-    return blocks + published_blocks(results, published)
+    return blocks

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Files -> Results, Published; every complaint is an InputError."""
+"""Files -> Results; every complaint is an InputError."""
 
 from __future__ import annotations
 

@@ -3,13 +3,9 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
-import io
 import sys
 from pathlib import Path
-
-import msgspec
 
 from .rows import InputError
 
@@ -24,15 +20,6 @@ def read_bytes(path: str | Path, what_next: str) -> bytes:
         raise InputError(f"{path} is not a whole gzip file ({e}): {what_next}") from None
     except OSError as e:  # missing, or a folder
         raise InputError(f"cannot read {path} ({e.strerror}): {what_next}") from None
-
-
-def read_csv(path: Path, kind: type, what_next: str) -> list:
-    """An object of the kind for each line after the first, which names the fields."""
-    lines = csv.DictReader(io.StringIO(read_bytes(path, what_next).decode("utf-8")))
-    try:
-        return msgspec.convert(list(lines), list[kind], strict=False)
-    except msgspec.ValidationError as e:
-        raise InputError(f"{path}: {e}: {what_next}") from None
 
 
 def write_file(path: str | Path, text: str) -> None:

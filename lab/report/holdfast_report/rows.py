@@ -225,14 +225,3 @@ class Results(File):
         if row.ratio is not None:
             return row.ratio
         return row.ns / base.ns if base is not None and base.ns else None
-
-
-class Published(Struct, frozen=True):
-    table: str
-    source: str
-    machine: str
-    row: str
-    column: str
-    value: Annotated[float, Meta(gt=0, lt=1e300)]
-    unit: str
-    note: str

@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 import re
-from statistics import geometric_mean
 
 from .blocks import Chart, Column, Table, cell_of, fmt, fmt_ratio, fmt_share, unique
-from .charts import failed_words, lines, mine_of
+from .charts import lines, mine_of
 from .family import Family, comparison
 from .rows import Results, Row
-from .verdict import Verdict
 
 IMPORTANT = (64, 1024, 65536, 1 << 20, 64 << 20)  # bytes
 COMPARED = (8, 64, 1024, 16384, 1 << 20, 64 << 20)
@@ -45,7 +43,7 @@ def ratio_panels(named: list[tuple[str, Row, float | None]], mine: set[str], uni
     out = []
     for way in unique([way_of(r.case) for _, r, _ in good]):
         points = [{"name": name, "x": size_of(r), "y": y} for name, r, y in good if way_of(r.case) == way]
-        out.append(lines(sorted(points, key=lambda p: p["x"]), "bytes", unit, mine, way, log=True, rules=rules))
+        out.append(lines(sorted(points, key=lambda p: p["x"]), "bytes", unit, mine, way, rules))
     return out
 
 
@@ -57,22 +55,6 @@ class Sized(Family):
         rows = results.compared(self.name)
         aligned = sorted(unique([(size_of(r), r.case) for r in rows if way_of(r.case) == "aligned"]))
         return [(case, 1) for size, case in aligned if size in IMPORTANT] or [(c, 1) for _, c in aligned[-1:]]
-
-    def how_to_choose(self, variant: str) -> str:
-        return f"HOLDFAST_{self.name.upper()}={variant} in the environment"
-
-    def default_figures(self, judged: list[Verdict], results: Results) -> str:
-        """Over all cases; separately those whose result is read next."""
-        default = [r for r in results.of(self.name, "default") if results.ratio(r)]
-        ratios = {r.case: results.ratio(r) for r in default if way_of(r.case) != "read"}
-        read = [results.ratio(r) for r in default if way_of(r.case) == "read"]
-        if not ratios:
-            return super().default_figures(judged, results)
-        worst = max(ratios, key=ratios.get)
-        words = f"It takes {fmt(geometric_mean(ratios.values()))} of {self.libc}'s time in the mean of {len(ratios)}"
-        words += f" cases, and {fmt(ratios[worst])} of it in the worst, {worst}."
-        more = f" Where the result is read next, {fmt(geometric_mean(read))} in the mean of {len(read)}." if read else ""
-        return words + more
 
     def measured(self, results: Results) -> list[Table]:
         """A line per size, a column per implementation: GB/s, and the ratio of the times to libc's."""
@@ -106,7 +88,8 @@ class Sized(Family):
             "Time of an operation over that of libc in the same case; lower is faster. The dashed lines: 1, and 1.25,"
             " which is 0.8 of libc's speed."
         )
-        caption += failed_words([f"{r.variant} at {r.case}" for r in rows if r.failed])
+        if failed := [f"{r.variant} at {r.case}" for r in rows if r.failed]:  # R1
+            caption += f" FAILED, and not drawn: {', '.join(failed)}."
         named = [(r.label, r, results.ratio(r)) for r in rows if not results.is_baseline(r)]
         panels = ratio_panels(named, mine_of(rows), "ratio", (1.0, 1.25))
         return [Chart(f"{self.name}: time over libc's, by size", caption, panels)]

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import re
 
-from .blocks import Chart, Table, fmt_fairness, fmt_share, fmt_threads, fmt_time, group_threads, unique
-from .charts import failed_words, few, lines, mine_of
-from .family import BesideStandard, Family, by_name, compared_cell, comparison
+from .blocks import Table, fmt_fairness, fmt_share, fmt_threads, fmt_time, group_threads, unique
+from .charts import few
+from .family import Family, by_name, compared_cell, comparison
 from .measured import Field
 from .rows import Results, Row
 from .sized import Sized
@@ -58,15 +58,12 @@ class Spinlock(Family):
             out += [(here[0].case, t) for t in unique([threads[0], threads[-1]])]
         return out
 
-    def shared(self, rows: list[Row]) -> list[Row]:
-        return [r for r in self.totals(rows) if not setup_of(r.case)[0].endswith("NC")]
-
     def in_order(self, rows: list[Row]) -> list[Row]:
         """By set-up, with the total first."""
         return sorted(rows, key=lambda r: (setup_rank(setup_of(r.case)[0]), PARTS.index(setup_of(r.case)[1])))
 
-    def time_charts(self, results: Results, rows: list[Row]) -> list[Chart]:
-        return super().time_charts(results, self.totals(rows))
+    def drawn(self, rows: list[Row]) -> list[Row]:
+        return self.totals(rows)
 
 
 LIMIT = re.compile(r"(\w+)-(\d+)")  # an implementation with a retry limit
@@ -79,33 +76,12 @@ class Lockref(Family):
         named = row.kind == "ours" and bool(limit) and limit.groups() == (name, DEFAULT_LIMIT)
         return named or super().is_implementation(row, name)
 
-    def how_to_choose(self, variant: str) -> str:
-        limit = LIMIT.fullmatch(variant)
-        return f"with {limit[2]} retries; {super().how_to_choose(limit[1])}" if limit else super().how_to_choose(variant)
-
     def shown(self, rows: list[Row]) -> list[Row]:
         """Without retry limits other than the default."""
         return [r for r in rows if not (m := LIMIT.fullmatch(r.variant)) or m[2] == DEFAULT_LIMIT]
 
-    def time_charts(self, results: Results, rows: list[Row]) -> list[Chart]:
-        kinds = [
-            ("Throughput, all threads", "million ops per second", lambda r: 1000 / r.ns if r.ns else None),
-            ("Retries, mean", "retries per op", lambda r: r.more.get("retries_mean")),
-            ("Retries, largest", "retries of one op", lambda r: r.more.get("retries_max")),
-        ]
-        out = []
-        for case in unique([r.case for r in rows]):
-            here = [r for r in self.shown(rows) if r.case == case]
-            caption = f"{case}. Throughput: higher is faster. Retries of the compare-and-swap until it succeeds or the lock"
-            caption += " is taken. Only the retry limit 100 is drawn; the tables have all."
-            caption += failed_words([f"{r.label} at {fmt_threads(r.threads)}" for r in here if r.failed])
-            panels = []
-            for title, unit, value in kinds:
-                good = [r for r in here if not r.failed and value(r) is not None]
-                points = [{"name": r.label, "x": r.threads, "y": value(r)} for r in good]
-                panels.append(lines(points, "threads", unit, mine_of(here), title))
-            out.append(Chart(f"{self.name}: throughput and retries against threads", caption, panels))
-        return out
+    def drawn(self, rows: list[Row]) -> list[Row]:
+        return self.shown(rows)
 
 
 def shared_processors(name: str, rows: list[Row]) -> list[Table]:
@@ -116,7 +92,13 @@ def shared_processors(name: str, rows: list[Row]) -> list[Table]:
     return comparison(title, unique([r.case for r in rows]), by_name(rows), lambda r: r.case, cell=cell)
 
 
-class Mutex(BesideStandard):
+class Mutex(Family):
+    lone: bool = True
+
+    def fairness_of(self, row: Row) -> float | None:
+        shown = row.more.get("fairness_100ms")
+        return row.fairness if shown is None else shown
+
     def with_longest(self, row: Row, words: str) -> str:
         """'229.0 (0.89)' -> '229.0 (0.89; 4.8 ms)'"""
         longest = row.more.get("wait_max_ns") if row.threads > 1 else None
@@ -136,7 +118,9 @@ class Mutex(BesideStandard):
         return out + shared_processors(self.name, everywhere)
 
 
-class Cond(BesideStandard):
+class Cond(Family):
+    lone: bool = True
+
     def case_words(self, case: str, threads: int) -> str:
         return case  # it implies the number of threads
 
@@ -155,7 +139,6 @@ FAMILIES = (
         " drop it. rcuref does that without a loop, for memory that outlives the count.",
         other_contract={"unchecked": NO_MISUSE, "rcuref": OUTLIVES},
         job="to count references",
-        simulated=("refcount", "rcuref"),
         names="hf_refcount_*",
         shared_cases="inc[+]dec_and_test",
         shared_words="inc+dec_and_test",
@@ -167,7 +150,6 @@ FAMILIES = (
         " unlock are from other runs, minus the cost of the timestamps (0 if nothing remains).",
         fields=(HANDOFF, WAITERS),
         job="to lock in a kernel, on bare metal, or where each thread has a CPU",
-        simulated=("spinlock",),
         names="hf_spinlock_*",
         shared_cases="1 total|{cpus}C total",
         shared_words="lock + increment + unlock",
@@ -183,7 +165,6 @@ FAMILIES = (
         ),
         other_contract={"waitfree": OUTLIVES},
         job="to keep a lock and a count in one word",
-        simulated=("lockref",),
         names="hf_lockref_*",
         shared_cases="get[+]put",
         shared_words="get + put",
@@ -207,10 +188,8 @@ FAMILIES = (
             Field("wait_max_mean_ns", "longest", "mean, µs", per=1e3),
             Field("wait_max_ns", "longest", "worst, µs", per=1e3),
         ),
-        fairness="fairness_100ms",
+        names="hf_mutex",
         job="to lock in a program",
-        simulated=("mutex",),
-        wanted=("pthread_adaptive", "absl_mutex", "nsync_mu", "parking_lot", "rust_std_mutex", "tbb_spin_mutex"),
     ),
     Cond(
         "cond",
@@ -221,8 +200,8 @@ FAMILIES = (
         " processor and beside as many busy processes as processors CPU time is what counts. CPU time: of all threads."
         " Switches: context switches.",
         fields=(CPU_TIME, SWITCHES),
+        names="hf_cond",
         job="to wait for a condition",
-        wanted=("absl_cond_var", "nsync_cv", "parking_lot_condvar", "rust_std_condvar"),
     ),
     Family(
         "holder",

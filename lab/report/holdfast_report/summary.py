@@ -1,21 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""The recommendations for this machine, their certainty, the aims, and the end of the terminal's output."""
+"""How certain the results are, the aims, and what the terminal shows."""
 
 from __future__ import annotations
 
 import textwrap
 
 from . import cards, tables
-from .blocks import NOTHING, Bullets, Column, Plain, Text, fmt, fmt_percent, fmt_threads, table_of, text, texts, unique
-from .family import Advice
+from .blocks import NOTHING, Column, Text, fmt, fmt_percent, fmt_threads, table_of, text, texts, unique
 from .judge import aims_of
 from .rows import Aim, Results
 from .verdict import gap
-
-
-def advice(results: Results) -> list[Advice]:
-    families = [family for family in tables.of(results) if not results.withheld(family.name)]
-    return [a for a in (family.advice(results) for family in families) if a is not None]
 
 
 def withheld_items(results: Results) -> list[tuple[str, str, str]]:
@@ -131,10 +125,15 @@ def aim_blocks(results: Results) -> list:
     return [*out, Text(count_words(results))]
 
 
-def closing(results: Results) -> list:
-    """The end of the terminal's output, in 25 lines of 100 columns: what Holdfast costs beside what there is."""
+def aim_lines(results: Results) -> list[str]:
+    *tables_of, count = aim_blocks(results)
+    return [line for table in tables_of for line in ("", table.title, *table.lines())] + [count.text]
+
+
+def closing(results: Results) -> list[str]:
+    """What the terminal shows, in 25 lines of 100 columns: what Holdfast costs beside what there is."""
     if results.busy:
-        return [Bullets([("", results.busy, "fail")])]
+        return textwrap.wrap(results.busy, 100)
     found = cards.lines(results)
     heads = ("ns", "Holdfast", "what you use now", "best peer (mutex: parks)", "noise")
     table = [heads, *((one.table, one.ours, one.now, one.best, f"{one.noise * 100:.0f} %") for one in found)]
@@ -153,4 +152,4 @@ def closing(results: Results) -> list:
         out.append(f"{judged.count('missed')} of {len(judged)} aims missed: `make aims`, or the page.")
     if failed := failed_items(results):
         out.append(f"{len(failed)} of {len(results.rows)} rows FAILED the check of their count: see the page.")
-    return [Plain(out)]
+    return out
