@@ -69,7 +69,7 @@ many-core: ## measure a machine with many cores, in ten minutes; writes one file
 	cmake --preset release
 	cmake --build --preset release --target hf-lab
 	@$(MAKE) --no-print-directory venv
-	build/venv/bin/python -B lab/many_core.py --hf-lab build/release/lab/hf-lab --out build/lab
+	build/venv/bin/python -B lab/many_core.py build/lab --hf-lab build/release/lab/hf-lab
 
 readme: ## write docs/results.md and README.md's table from the raw results in docs/results/
 	@scripts/bootstrap.sh report $@

@@ -134,12 +134,13 @@ class Aim(Struct, frozen=True):
 
 
 class ManyCore(Struct):
-    """The results of `make many-core`."""
+    """What `make many-core` found beside the rows."""
 
-    classify: Text
-    machine_file: Text
     # of lab/sim/machine.hpp
     class_: Literal["fifo", "random", "nearest", "sticky", "nearest-held", "unknown"] = field(name="class")
+    classify: Text
+    lscpu: str = ""
+    machine_file: str = ""
 
 
 class Quality(Struct, frozen=True):

@@ -228,31 +228,30 @@ class Classify(unittest.TestCase):
 
 
 class ManyCore(unittest.TestCase):
-    def test_the_report_reads_its_file_and_rejects_broken_ones(self):
-        lab = SIM.parent
+    def test_the_report_reads_its_file(self):
         with tempfile.TemporaryDirectory() as folder:
-            done = subprocess.run([sys.executable, "-B", lab / "many_core.py", "--hf-lab", LAB, "--out", folder,
-                                   "--seconds", "8", "--anyway"], capture_output=True, text=True, check=False, timeout=600)
-            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-            (path,) = Path(folder).glob("*.json.gz")
-            data = json.loads(gzip.decompress(path.read_bytes()))
-            self.assertIn("\nclass = {", data["many_core"]["machine_file"])
+            def many_core(*words):
+                program = [sys.executable, "-B", SIM.parent / "many_core.py", folder, "--anyway", *words]
+                done = subprocess.run(program, capture_output=True, text=True, check=False, timeout=600)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                (path,) = Path(folder).glob("*.json.gz")
+                return json.loads(gzip.decompress(path.read_bytes()))
+
+            measured = many_core("--hf-lab", LAB, "--seconds", "8")
+            self.assertIn("\nclass = {", measured["many_core"]["machine_file"])
             # On a busy machine the time is over before the last tables.
-            tables = {row["table"] for row in data["rows"]}
+            tables = {row["table"] for row in measured["rows"]}
             self.assertIn("refcount", tables)
-            self.assertLessEqual(tables, {"refcount", "lockref", "spinlock", "mutex"})
-            self.assertIn(PROCESSORS, {row["threads"] for row in data["rows"]})
-            sys.path.insert(0, str(lab / "report"))
-            from holdfast_report import input as results_input
-            taken = results_input.load_results(str(path))
-            self.assertEqual(taken.machine["class"], data["many_core"]["class"])
-            del data["many_core"]["machine_file"]
-            for broken, words in ((gzip.compress(json.dumps(data).encode()), "missing required field .machine_file"),
-                                  (path.read_bytes()[:500], "not a whole gzip file"),
-                                  (gzip.compress(b'{"name": "another"}'), "missing required field .rows")):
-                path.write_bytes(broken)
-                with self.assertRaisesRegex(results_input.InputError, words):
-                    results_input.load_results(str(path))
+            self.assertLessEqual(tables, {"refcount", "lockref", "spinlock", "mutex", "cond"})
+            self.assertIn(PROCESSORS, {row["threads"] for row in measured["rows"]})
+            # What another machine measured: three files.
+            Path(folder, "this-machine.toml").unlink()
+            del measured["many_core"]["machine_file"]
+            self.assertEqual(many_core(), measured)
+            Path(folder, "classify.txt").write_text("class: x\n", encoding="utf-8")
+            done = subprocess.run([sys.executable, "-B", SIM.parent / "many_core.py", folder, "--anyway"], capture_output=True,
+                                  text=True, check=False, timeout=600)
+            self.assertRegex(done.stderr, "many_core.*class")
 
 
 class Published(unittest.TestCase):
