@@ -361,7 +361,8 @@ double Row::ratio_to(const Row &other) const
 {
 	std::vector<double> ratios;
 
-	if (set_aside || other.set_aside || samples.size() != other.samples.size())
+	if (left_out || set_aside || other.left_out || other.set_aside ||
+	    samples.size() != other.samples.size())
 		return time_ratio(ns_per_op(), other.ns_per_op());
 	for (size_t i = 0; i < samples.size(); i++) {
 		double ratio = time_ratio(samples[i].ns_per_op, other.samples[i].ns_per_op);

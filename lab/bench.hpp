@@ -148,7 +148,8 @@ struct Row {
 	std::map<std::string, std::string> labels; /* is, wait, base_variant, waiter, version */
 	std::vector<Sample> samples;
 	int repeated = 0;   /* runs that were disturbed or starved, and measured again */
-	int set_aside = 0;  /* runs left out because their transfer time is unusual */
+	int left_out = 0;   /* runs left out because others had the processors */
+	int set_aside = 0;  /* the same because their transfer time is unusual */
 	bool twice = false; /* it is measured twice: the table's default */
 	double gap = NAN;   /* the relative difference of the two */
 
@@ -164,8 +165,8 @@ struct Row {
 	/* The median of Sample::more[key] over the samples that have it; NAN if there is none. */
 	double more(const std::string &key) const;
 	double ns_per_op() const;
-	/* The median of the ratios within each round, or the ratio of the medians if runs were set
-	 * aside; NAN if one of the rows has no time. */
+	/* The median of the ratios within each round, or the ratio of the medians if runs were left
+	 * out; NAN if one of the rows has no time. */
 	double ratio_to(const Row &other) const;
 	double spread() const; /* interquartile range over median */
 	double fairness() const;
@@ -209,6 +210,7 @@ struct Cell {
 	double longest_ms = 0;     /* the longest of its runs so far */
 	double spent_ms = 0;       /* the time of all its runs so far, with repetitions */
 	int done = 0, planned = 0; /* rounds so far, and rounds that it is to have */
+	int again = 0;             /* rounds that were added because others disturbed it */
 
 	/* True if there is more than one thread, and a processor for each. */
 	bool contended() const
@@ -316,8 +318,8 @@ bool was_interrupted();
 
 /* What a table's runs gave: the rows that have a sample, with their gaps. */
 std::vector<Row> rows_of(const Plan &plan);
-/* Measures one round of each plan, then the others, plan by plan. Calls `keep` after the first
- * round and after each plan. */
+/* Measures one round of each plan, then the others, plan by plan, then cells that others disturbed
+ * once more, at most REPEATS times. Calls `keep` after the first round and after each plan. */
 void measure(std::vector<Plan> *plans, const Limit &limit, Progress *progress,
 	     const std::function<void()> &keep);
 

@@ -12,9 +12,8 @@
  *   cpu_ns       processor time of all threads for an operation: work, waiting, kernel
  *   switches_per_op  context switches for an operation, voluntary or not
  *   fairness_100ms   least over most operations within 100 ms; the mean over such slices
- *   wait_p50_ns, wait_p99_ns, wait_p999_ns   how long lock() takes: quantiles over operations
- *   wait_weighted_p50_ns, wait_weighted_p99_ns   the same, each operation weighted by its waiting
- *                time: half of all time waited was in waits longer than the first
+ *   wait_p999_ns   how long lock() takes: a quantile over operations
+ *   wait_weighted_p50_ns   half of all time waited was in waits longer than this
  *   wait_max_ns, wait_max_mean_ns   the threads' longest waits: their maximum and their mean
  *
  * and `fairness` is that of the whole run. Quantiles over operations flatter a lock that starves
@@ -372,11 +371,7 @@ void add_waits(Sample *sample, const State &state, const Window &window)
 		const char *name;
 		double share;
 		bool weighted; /* each operation by its waiting time */
-	} wanted[] = { { "wait_p50_ns", 0.5, false },
-		       { "wait_p99_ns", 0.99, false },
-		       { "wait_p999_ns", 0.999, false },
-		       { "wait_weighted_p50_ns", 0.5, true },
-		       { "wait_weighted_p99_ns", 0.99, true } };
+	} wanted[] = { { "wait_p999_ns", 0.999, false }, { "wait_weighted_p50_ns", 0.5, true } };
 	std::vector<double> count(64 * 16);
 	double all = 0, all_ticks = 0, longest = 0, sum = 0;
 

@@ -115,11 +115,12 @@ static std::vector<std::string> limits(const std::vector<Row> &rows)
 	list.push_back("Only time was measured, without hardware performance counters.");
 	if (ns_per_tick() == 0)
 		list.push_back("No cheap timestamp on this processor: no lock and unlock columns.");
-	int repeated = 0, set_aside = 0;
+	int repeated = 0, left_out = 0, set_aside = 0;
 	std::map<std::string, int> starved;
 
 	for (const Row &row : rows) {
 		repeated += row.repeated;
+		left_out += row.left_out;
 		set_aside += row.set_aside;
 		if (!row.checked())
 			list.push_back("Failed its check: " + name_of(row));
@@ -133,6 +134,10 @@ static std::vector<std::string> limits(const std::vector<Row> &rows)
 		list.push_back("Other programs used the processors: " + std::to_string(repeated) +
 			       " runs were disturbed and repeated.");
 	}
+	if (left_out > 0)
+		list.push_back(
+			std::to_string(left_out) +
+			" runs during which others had the processors are not in the medians.");
 	if (set_aside > 0) {
 		list.push_back(
 			"The transfer time of a cache line between two processors changed "

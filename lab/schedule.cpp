@@ -405,7 +405,7 @@ static std::vector<Cell *> shuffled(Plan *plan)
 static void one_round(Plan *plan, const Limit &limit, Progress *progress)
 {
 	for (Cell *cell : shuffled(plan)) {
-		if (plan->rounds >= cell->planned)
+		if (cell->done >= cell->planned)
 			continue;
 		if (limit.over(cell->longest_ms)) {
 			plan->cut_short = true;
@@ -447,13 +447,35 @@ private:
 	CpuTime then_ = cpu_time();
 };
 
-static int most_rounds(const Plan &plan)
+/* True if others disturbed one of its rows, and it has not been measured again too often. */
+static bool wants_again(Cell *cell)
 {
-	int most = 0;
+	return std::any_of(cell->rows.begin(), cell->rows.end(),
+			   [](const Row &row) { return row.robbed(); }) &&
+	       cell->again++ < REPEATS;
+}
 
-	for (const Cell &cell : plan.cells)
-		most = std::max(most, cell.planned);
-	return most;
+/* Measures the rounds of a plan that fit into the time that is left; returns whether there were
+ * any. A cell that others disturbed then wants one more. */
+static bool more_rounds(std::vector<Plan> *plans, Plan *plan, const Limit &limit,
+			Progress *progress)
+{
+	Watch watch(plan);
+	bool any = false;
+
+	for (;;) {
+		fit(plans, limit.left_ms());
+		if (std::all_of(plan->cells.begin(), plan->cells.end(),
+				[](const Cell &cell) { return cell.done >= cell.planned; }))
+			break;
+		one_round(plan, limit, progress);
+		watch.judge(0.5);
+		any = true;
+	}
+	watch.judge(0.1);
+	for (Cell &cell : plan->cells) /* other time that is left is for the other plans */
+		cell.rounds = cell.done + wants_again(&cell);
+	return any;
 }
 
 void measure(std::vector<Plan> *plans, const Limit &limit, Progress *progress,
@@ -476,20 +498,15 @@ void measure(std::vector<Plan> *plans, const Limit &limit, Progress *progress,
 		watch.judge(0.1);
 	}
 	keep();
-	for (Plan &plan : *plans) {
-		Watch watch(&plan);
-
-		for (;;) {
-			fit(plans, limit.left_ms());
-			if (plan.rounds >= most_rounds(plan))
-				break;
-			one_round(&plan, limit, progress);
-			watch.judge(0.5);
+	/* Then plan by plan; and again, while cells that others disturbed get more. */
+	for (bool any = true; any;) {
+		any = false;
+		for (Plan &plan : *plans) {
+			if (!more_rounds(plans, &plan, limit, progress))
+				continue;
+			any = true;
+			keep();
 		}
-		watch.judge(0.1);
-		for (Cell &cell : plan.cells) /* time that is left is for the others */
-			cell.rounds = cell.done;
-		keep();
 	}
 }
 
@@ -510,9 +527,31 @@ std::string Plan::cut() const
 	       " of its " + std::to_string(rows) + " rows are not measured.";
 }
 
-/* Keeps in each row the runs whose transfer time is near the median, if at least three are. */
-static void keep_usual_transfer(std::vector<Row> *rows)
+/* Keeps in a row the runs for which @is_good is true, if at least three are; returns how many it
+ * left out. */
+template <class IsGood>
+static int keep_runs(Row *row, IsGood is_good)
 {
+	std::vector<Sample> kept;
+
+	for (const Sample &sample : row->samples) {
+		if (!sample.checked || is_good(sample)) /* a failed check is never left out */
+			kept.push_back(sample);
+	}
+	int left_out = static_cast<int>(row->samples.size() - kept.size());
+
+	if (kept.size() < 3 || !left_out)
+		return 0;
+	row->samples = kept;
+	return left_out;
+}
+
+/* Leaves out runs during which others had the processors, and those whose transfer time is far
+ * from the median. */
+static void keep_usual_runs(std::vector<Row> *rows)
+{
+	for (Row &row : *rows)
+		row.left_out = keep_runs(&row, [](const Sample &sample) { return !sample.robbed; });
 	std::vector<double> all;
 
 	for (const Row &row : *rows) {
@@ -525,20 +564,10 @@ static void keep_usual_transfer(std::vector<Row> *rows)
 		return;
 	double usual = quantile(all, 0.5);
 
-	for (Row &row : *rows) {
-		std::vector<Sample> kept;
-
-		for (const Sample &sample : row.samples) {
-			/* A run that failed its check is always kept. */
-			if (sample.transfer_ns == 0 || !sample.checked ||
-			    same_transfer(sample.transfer_ns, usual))
-				kept.push_back(sample);
-		}
-		if (kept.size() < 3)
-			continue;
-		row.set_aside = static_cast<int>(row.samples.size() - kept.size());
-		row.samples = kept;
-	}
+	for (Row &row : *rows)
+		row.set_aside = keep_runs(&row, [&](const Sample &sample) {
+			return sample.transfer_ns == 0 || same_transfer(sample.transfer_ns, usual);
+		});
 }
 
 /* The row that measures the same variant again; NULL if there is none. */
@@ -582,7 +611,7 @@ std::vector<Row> rows_of(const Plan &plan)
 			rows.back().baseline = plan.table->baseline;
 		}
 	}
-	keep_usual_transfer(&rows);
+	keep_usual_runs(&rows);
 	note_gaps(&rows);
 	return rows;
 }

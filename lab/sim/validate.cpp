@@ -523,9 +523,9 @@ int validate(int jobs, bool sweeps)
 	       "known to be\nwrong. The error, and its range over other values of the machine's "
 	       "parameters.\n");
 	for (const Figure &f : list) {
-		const char *mark = f.role == Role::CALIBRATION  ? "o"
-				   : f.role == Role::HELD_OUT   ? "*"
-								: "x";
+		const char *mark = f.role == Role::CALIBRATION ? "o"
+				   : f.role == Role::HELD_OUT  ? "*"
+							       : "x";
 
 		std::string range;
 

@@ -7,6 +7,7 @@
  *   hf-lab-rows wrong      one row has a wrong count
  *   hf-lab-rows slow       the time limit is reached
  *   hf-lab-rows robbed     others had the processors
+ *   hf-lab-rows again      the same in the planned rounds only
  *   hf-lab-rows forecast   a line for each of several runs: what the line of progress announced
  *                          when a fifth of the time had passed, and how long the run took
  *   hf-lab-rows levels     the levels of made-up times, and a row that has two, as text
@@ -14,6 +15,7 @@
 #include "../../lab/bench.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <cmath>
 #include <cstdio>
 #include <memory>
@@ -29,7 +31,8 @@ std::vector<Missing> missing_peers()
 }
 } // namespace lab
 
-static bool wrong, robbed;
+static bool wrong;
+static int robbed; /* so many runs of each cell */
 
 /* Runs `starved_from` to `starved_to`, counted from 1, have no operation. */
 static Cell made_up(const char *variant, double ns, int starved_from = 0, int starved_to = 0,
@@ -41,7 +44,8 @@ static Cell made_up(const char *variant, double ns, int starved_from = 0, int st
 	cell.rounds = 3;
 	cell.run = [=, runs = 0](int) mutable {
 		bool starved = ++runs >= starved_from && runs <= starved_to;
-		Sample sample = sample_of({ { starved ? 0u : 10u }, 10 * ns, robbed }, checked);
+		Sample sample =
+			sample_of({ { starved ? 0u : 10u }, 10 * ns, runs <= robbed }, checked);
 
 		sample.more["extra"] = starved ? 0 : ns;
 		return std::vector<Sample>{ sample };
@@ -57,7 +61,7 @@ static Cell made_up_twice()
 
 	cell.run = [runs](int) {
 		return std::vector<Sample>{ sample_of(
-			{ { 10 }, (*runs)++ % 2 ? 120.0 : 100.0, robbed }, true) };
+			{ { 10 }, (*runs)++ % 2 ? 120.0 : 100.0, *runs <= 2 * robbed }, true) };
 	};
 	return cell;
 }
@@ -221,7 +225,7 @@ int main(int argc, char **argv)
 	Table table = { "made up", "", "good", cells, "twice" };
 
 	wrong = mode == "wrong";
-	robbed = mode == "robbed";
+	robbed = mode == "robbed" ? INT_MAX / 2 : mode == "again" ? 3 * (1 + REPEATS) : 0;
 	if (mode == "forecast") {
 		forecasts();
 		return 0;
