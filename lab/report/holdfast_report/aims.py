@@ -283,7 +283,7 @@ def sparse(place):
 
 def kernel_tmpfs(place):
     found = speed("default", "kernel tmpfs, system calls")(place)
-    return Figure(found.value, "the kernel needs three system calls", found.gap)
+    return Figure(found.value, "the kernel needs three system calls", found.noise)
 
 
 TWO = "throughput of 2 threads, of one thread's"

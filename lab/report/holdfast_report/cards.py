@@ -47,6 +47,9 @@ class Line(Struct):
     means: str
 
 
+# What most programs use now, by the names that the cards show.
+NOW = {"refcount": "shared_ptr", "mutex": "pthread_mutex", "cond": "pthread_cond", "spinlock": "pthread_spin"}
+NOW |= {"clear": "memset", "copy": "memcpy", "region": "a handler of one's own"}
 MOST = 4  # peers in a part
 RANGE = 0.1  # two measurements of the same that differ by more are shown as a range
 COUNTS = {"shared_ptr": "shared_ptr", "unchecked": "a plain atomic"}
@@ -95,6 +98,7 @@ CARDS = (
     ("Mapping that may be truncated", "region", (("begin + end", 1, "one region, no fault"),), "region", HANDLERS),
 )
 
+# What the names of the default's implementations mean, where they are read.
 MORE = {
     "lockref": " It swaps a bounded number of times, then takes the lock. No other library measured here has one: the other bar is a"
     " lock taken for each operation.",
@@ -130,12 +134,16 @@ def best_peer(rows: list[Row], peers: dict[str, str] | None = ALL) -> tuple[str,
     return next(((name, r) for name, r in peers_of(rows, peers).items() if r.valid and r.ns), None)
 
 
-def ends(results: Results, row: Row) -> list[float]:
-    """The row's time, or the times of its two measurements or levels if they differ."""
+def range_of(results: Results, row: Row, value) -> list[float]:
+    """value(row), or the least and the most of its two measurements if they differ."""
     again = results.find(row.table, row.case, row.threads, f"{row.variant} again")
-    if row.levels:
-        return [level.ns_per_op for level in row.levels]
-    return sorted([row.ns, again.ns]) if again and again.valid and again.ns and (row.gap or 0) > RANGE else [row.ns]
+    least, most = sorted(value(r) for r in (row, again if again and again.valid and again.ns else row))
+    return [least, most] if most > least * (1 + RANGE) else [value(row)]
+
+
+def ends(results: Results, row: Row) -> list[float]:
+    """The row's time, or the times of its levels or of its two measurements."""
+    return [level.ns_per_op for level in row.levels] or range_of(results, row, lambda r: r.ns)
 
 
 def time_words(results: Results, row: Row, unit: str = " ns") -> str:
@@ -169,10 +177,11 @@ def sentence(results: Results, table: str) -> str:
     return " ".join(filter(None, ("Use", family.names or table, family.job))) + "." + MORE.get(table, "")
 
 
-def names_shown(cases: list[dict[str, Row]]) -> list[str]:
-    """The peers that all parts of a card show: the best of each case, then the fastest of the last."""
-    names = [next(iter(peers)) for peers in cases if peers]
-    return unique(names + [name for peers in reversed(cases) for name in peers])[:MOST]
+def names_shown(cases: list[dict[str, Row]], now: str) -> list[str]:
+    """The peers that all parts of a card show: the one in use now, the best of each case, then the fastest of the last."""
+    best = [next(iter(peers)) for peers in cases if peers]
+    here = [name for peers in reversed(cases) for name in peers]
+    return unique([name for name in (now, *best, *here) if name in here])[:MOST]
 
 
 def part(results: Results, mine: Row, rows: list[Row], words: str, peers, names: list[str]) -> tuple[Part, list[dict]]:
@@ -202,7 +211,7 @@ def card(results: Results, title: str, table: str, cases, ours: str, peers: dict
         mine = next((r for r in rows if is_named(r, (ours,))), None)
         if mine is not None:
             found.append((mine, [r for r in rows if r is not mine], words))
-    names = names_shown([peers_of(rows, peers) for _, rows, _ in found])
+    names = names_shown([peers_of(rows, peers) for _, rows, _ in found], NOW.get(table, ""))
     for mine, rows, words in found:
         one, more = part(results, mine, rows, words, peers, names)
         parts.append(one)
@@ -212,11 +221,6 @@ def card(results: Results, title: str, table: str, cases, ours: str, peers: dict
 
 def cards(results: Results) -> list[Card]:
     return [c for c in (card(results, *one) for one in CARDS) if c is not None]
-
-
-# What most programs use now, by the names that the cards show.
-NOW = {"refcount": "shared_ptr", "mutex": "pthread_mutex", "cond": "pthread_cond", "spinlock": "pthread_spin"}
-NOW |= {"clear": "memset", "copy": "memcpy", "region": "a handler of one's own"}
 
 
 def line(results: Results, _title: str, table: str, cases, ours: str, peers: dict[str, str] | None) -> Line | None:

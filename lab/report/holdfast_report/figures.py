@@ -10,12 +10,13 @@ from statistics import geometric_mean
 from msgspec import Struct
 
 from .rows import Results, Row
+from .verdict import noise_of
 
 
 class Figure(Struct):
     value: float | None
     detail: str = ""
-    gap: float | None = None  # between two measurements of ours: a smaller miss is noted as such
+    noise: float | None = None  # a smaller miss is none: the figure is level with its bound
 
 
 class Place(Struct):
@@ -76,7 +77,7 @@ def time(of: str, beside, **at) -> Callable:
     def figure(place):
         row, other = place.row(of), place.row(beside, **at) if at else place.pick(beside)
         named = other.variant if other and not isinstance(beside, str) else ""
-        return Figure(times(row, other), named, row.gap if row else None)
+        return Figure(times(row, other), named, noise_of(row, other) if row and other else None)
 
     return figure
 
@@ -87,7 +88,7 @@ def speed(of: str, beside, **at) -> Callable:
 
     def figure(place):
         found = inverse(place)
-        return Figure(found.value and 1 / found.value, found.detail, found.gap)
+        return Figure(found.value and 1 / found.value, found.detail, found.noise)
 
     return figure
 

@@ -13,7 +13,7 @@ import re
 from . import aims
 from .blocks import fmt_threads, unique
 from .figures import Figure, Place
-from .rows import Aim, Results, Row
+from .rows import WITHIN, Aim, Results, Row
 
 NOT_MEASURED = "a row is missing, has no time, or failed its check"
 
@@ -35,8 +35,8 @@ def judged(aim: aims.AimOf, place: Place) -> Aim:
     if bound and value is not None:
         met = value >= bound.value if bound.words == "at least" else value <= bound.value
         miss = max(value / bound.value, bound.value / value) - 1 if value else math.inf
-        if not met and found.gap is not None and miss <= found.gap:
-            detail += f"{'; ' if detail else ''}by less than two measurements of ours differ ({round(found.gap, 2):g})"
+        if not met and found.noise is not None and miss <= found.noise:
+            detail += f"{'; ' if detail else ''}{WITHIN} the noise ({round(found.noise, 2):g})"
     section = re.sub(r"^[^,]*", "", place.case)
     group = aim.group.format(case=place.case, threads=fmt_threads(place.threads), section=section)
     why = NOT_MEASURED if value is None else ""

@@ -51,6 +51,12 @@ def letter(n: int) -> str:
     return chr(ord("A") + n) if n < 26 else f"M{n + 1}"
 
 
+def short(results: Results) -> str:
+    """'AMD EPYC, family 25 model 1' -> 'AMD EPYC 25/1'"""
+    name = re.sub(r"\(R\)| Processor", "", machine(results, "cpu"))
+    return re.sub(r", family (\d+) model (\d+)", r" \1/\2", name)
+
+
 def side_by_side(family: Family, machines: list[tuple[str, Results]]) -> list[Table]:
     """A line per variant, with each machine's columns; machines: name and results."""
     shares: dict[str, list] = {}
@@ -128,12 +134,15 @@ def pages(archive: list[tuple[str, Results]], stale: Stale) -> tuple[str, dict[s
     parts, shown, compared = [], {}, []
     for family in tables.FAMILIES:
         stars = ["*" if (name, family.name) in stale else "" for name, _ in archive]
-        for table in side_by_side(family, [(letter(n) + stars[n], results) for n, (_, results) in enumerate(archive)]):
+        named = [(letter(n) + stars[n], results) for n, (_, results) in enumerate(archive)]
+        for table in side_by_side(family, named):
             parts += [f"## {table.title}", ""]
             compared.append(table)
             if picture := pictures.pop(family.name, None):
                 shown[family.name] = picture.panel
                 parts += [f"![{picture.title}, machine {letter(latest)}](charts/{family.name}.svg)", ""]
+                parts += [f"The chart is of machine {letter(latest)}.{cards.MORE.get(family.name, '')}", ""]
+            parts += ["; ".join(f"{name}: {short(results)}" for name, results in named) + ".", ""]
             heads = [f"{c.unit}: {c.name}" if c.unit else c.name for c in table.columns]
             parts += [markdown(heads, [cells for cells, _ in table.rows]), ""]
     head = [HEAD, machines_table(archive, stale), "", in_short(compared)]
@@ -176,19 +185,19 @@ def plain_words(row: Row) -> str:
 
 
 def worst(results: Results, names: tuple[str, ...]) -> str:
-    """The case in which ours takes most time beside the best peer that parks."""
+    """The case in which ours takes most time beside the best peer that parks; a range if two measurements of ours differ."""
     found = []
     for row in [r for name in names for r in results.of(name, "default", "ours")]:
         lone = tables.family(row.table).lone
         rows = [r for r in results.of(row.table, "peer") if r.place == row.place and r.parks and r.valid and r.ns]
         if row.kind == ("ours" if lone else "default") and row.valid and row.ns and rows:
             best = min(rows, key=lambda r: r.cost)
-            found.append((row.cost / best.cost, row, best))
+            found.append((cards.range_of(results, row, lambda r, best=best: r.cost / best.cost), row, best))
     if not found:
         return "-"
-    ratio, row, best = max(found, key=lambda one: one[0])
+    ratios, row, best = max(found, key=lambda one: one[0])
     where = row.case + (f", {row.threads} threads" if row.threads > 1 and "4+4" not in row.case else "")
-    more = f"+{(ratio - 1) * 100:.0f} %" if ratio > 1 else "nowhere: " + f"{(ratio - 1) * 100:.0f} %"
+    more = ("" if ratios[0] > 1 else "nowhere: ") + " to ".join(f"{(ratio - 1) * 100:+.0f}" for ratio in ratios) + " %"
     return f"{more}: {row.table if len(names) > 1 else ''} {where}; {best.name}".replace(":  ", ": ")
 
 

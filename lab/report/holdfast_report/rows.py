@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct, field
 
 FAIR = 0.95
+WITHIN = "by less than"  # begins the detail of an aim whose miss is noise; also where hf-lab judged it (schema 2 to 4)
 Text = Annotated[str, Meta(pattern=r"\S")]
 Positive = Annotated[float, Meta(ge=0)]
 Share = Annotated[float, Meta(ge=0, le=1)]
@@ -131,6 +132,14 @@ class Aim(Struct, frozen=True):
     detail: str
     why: str
     reason: str = ""  # of the bound: in words, or a page of docs/design
+
+    @property
+    def status(self) -> str:
+        if self.met is False and WITHIN in self.detail:
+            return "level"
+        if self.met is not None:
+            return "met" if self.met else "missed"
+        return "not measured" if self.bound or self.value is None else "-"
 
 
 class ManyCore(Struct):

@@ -73,12 +73,6 @@ def failed_items(results: Results) -> list[tuple[str, str, str]]:
     ]
 
 
-def status(aim: Aim) -> str:
-    if aim.met is not None:
-        return "met" if aim.met else "missed"
-    return "not measured" if aim.bound or aim.value is None else NOTHING
-
-
 def figure(value: float | None, unit: str) -> str:
     return NOTHING if value is None else f"{'-' if value < 0 else ''}{fmt(abs(value))} {unit}".strip()
 
@@ -100,11 +94,11 @@ def more(aim: Aim) -> str:
 
 
 def count_words(results: Results) -> str:
-    judged = [status(a) for a in aims_of(results) if a.bound]
+    judged = [a.status for a in aims_of(results) if a.bound]
     if not judged:
         return "The results state no aims."
     total = f"{len(judged)} aim{'' if len(judged) == 1 else 's'}"
-    return f"{total}: " + ", ".join(f"{judged.count(s)} {s}" for s in ("met", "missed", "not measured")) + "."
+    return f"{total}: " + ", ".join(f"{judged.count(s)} {s}" for s in ("met", "level", "missed", "not measured")) + "."
 
 
 def aim_blocks(results: Results) -> list:
@@ -115,13 +109,13 @@ def aim_blocks(results: Results) -> list:
         first = {a.group: a for a in reversed(aims)}
         columns = [
             (text("of"), lambda a, first=first: a.group if first[a.group] is a else ""),
-            *zip(texts("what", "verdict"), (lambda a: a.what, status)),
+            *zip(texts("what", "verdict"), (lambda a: a.what, lambda a: a.status)),
             (Column("here"), here),
             (Column("aim"), bound),
             (text("because"), lambda a: a.reason or NOTHING),
             (text("detail"), lambda a: more(a) or NOTHING),
         ]
-        out.append(table_of(f"{family.name}: aims", aims, columns, lambda a: "missed" if status(a) == "missed" else ""))
+        out.append(table_of(f"{family.name}: aims", aims, columns, lambda a: "missed" if a.status == "missed" else ""))
     return [*out, Text(count_words(results))]
 
 
@@ -142,7 +136,7 @@ def closing(results: Results) -> list[str]:
     out = ["", first]
     for one, row in zip(found, rows):
         out += [row, *textwrap.wrap(f"{one.case}: {one.means}", 100, initial_indent="  ", subsequent_indent="  ")]
-    judged = [status(a) for a in aims_of(results) if a.bound]
+    judged = [a.status for a in aims_of(results) if a.bound]
     disturbed = sum(r.disturbed for r in results.rows)
     words = f"{disturbed} of {len(results.rows)} rows were disturbed"
     if withheld := [name for name, _, _ in withheld_items(results)]:

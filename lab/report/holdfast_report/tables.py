@@ -147,7 +147,8 @@ FAMILIES = (
         "spinlock",
         "1: one thread. kNC: k threads, each with its own lock and variable in its own cache line. kC: k threads share one"
         " lock and one variable. oversubscribed: more threads than CPUs share one lock. total has no timestamps; lock and"
-        " unlock are from other runs, minus the cost of the timestamps (0 if nothing remains).",
+        " unlock are from other runs, minus the cost of the timestamps (0 if nothing remains). small: the form in user space,"
+        " where a waiter may be preempted; queued: that of kernels, whose processors are not taken away.",
         fields=(HANDOFF, WAITERS),
         job="to lock in a kernel, on bare metal, or where each thread has a CPU",
         names="hf_spinlock_*",
@@ -157,7 +158,8 @@ FAMILIES = (
     Lockref(
         "lockref",
         "get+put: take and drop a reference on one shared lockref. Fallback: operations that took the lock. No other"
-        " library measured here has a lock and a count in one word; locked takes the spinlock for each operation.",
+        " library measured here has a lock and a count in one word. bounded swaps a bounded number of times (bounded-15: 15),"
+        " then takes the lock; unbounded only swaps; locked takes the lock for each operation.",
         fields=(
             Field("retries_mean", "retries mean", "per op"),
             Field("retries_max", "retries largest", "per op", "{:.0f}".format),

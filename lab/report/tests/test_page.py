@@ -152,7 +152,7 @@ class Terminal(Temporary):
     def test_the_aims_as_text(self):
         rows = locks() + [row("refcount", name, "inc+dec_and_test", 9.0, kind) for name, kind in (("rcuref", "ours"), ("default", "default"))]
         code, out, _ = self.run_report(self.write(results(rows, schema=5)), "--aims")
-        self.assertEqual((code, out.splitlines()[-1]), (0, "1 aim: 1 met, 0 missed, 0 not measured."))
+        self.assertEqual((code, out.splitlines()[-1]), (0, "1 aim: 1 met, 0 level, 0 missed, 0 not measured."))
         self.assertRegex(out, "(?m)^1 thread time of rcuref's pair, of inc[+]dec_and_test met +1.00 at most 1.02 0015: it never retries")
         _, out, _ = self.run_report(self.write(results(locks(), quality={"rows": 1, "missing": 0, "disturbed": 1, "words": "red \x1b[31m"})))
         self.assertNotIn("\x1b", out)

@@ -30,7 +30,7 @@ class Aims(Temporary):
         self.assertEqual(lines[0], ["2 threads", "throughput", "met", "0.10", "at least 0.90", "-", "peer:xyz"])
         self.assertEqual(lines[1], ["", "wait p99.9", "not measured", "-", "at most 1.00", "-", "starved"])
         self.assertEqual(lines[2], ["4 threads", "wait", "-", "31.50 ns", "-", "-", "-"])
-        self.assertEqual(count.text, "3 aims: 1 met, 1 missed, 1 not measured.")
+        self.assertEqual(count.text, "3 aims: 1 met, 0 level, 1 missed, 1 not measured.")
         last = self.text(results(locks(), aims=stated))
         self.shows(last, "0 of 7 rows were disturbed. 1 of 3 aims missed: `make aims`, or the page.")
         self.assertEqual(summary.here(parsed(locks(), aims=[aim(value=1.00217, bound="at most", limit=1, met=False)]).aims[0]), "1.00217")
@@ -92,7 +92,7 @@ class Judge(Temporary):
     def test_a_miss_within_the_noise_is_noted(self):
         rows = [row("refcount", "rcuref", "inc+dec_and_test", 11.0, gap=0.2), row("refcount", "default", "inc+dec_and_test", 10.0, "default")]
         (aim,) = judge.aims_of(parsed(rows, schema=5))
-        self.assertEqual((aim.value, aim.met, aim.detail), (1.1, False, "by less than two measurements of ours differ (0.2)"))
+        self.assertEqual((aim.value, aim.met, aim.status, aim.detail), (1.1, False, "level", "by less than the noise (0.2)"))
         for changes in ({"checked": False}, {"ns_per_op": None}, {"ns_per_op": 0}):
             (aim,) = judge.aims_of(parsed([rows[0] | changes, rows[1]], schema=5))
             self.assertEqual((aim.value, aim.met, aim.why), (None, None, judge.NOT_MEASURED))
