@@ -112,6 +112,8 @@ def main():
     if data.get("quality", {}).get("words") and not args.anyway:
         stop("%s (--anyway takes it)" % data["quality"]["words"])
     archive = (args.out or args.folder) / file_name(data["machine"])
+    if args.out and archive.exists():
+        stop("%s is there already" % archive)
     archive.write_bytes(gzip.compress(json.dumps(data).encode(), 9, mtime=0))
     check(archive)
     print("\nWrote %s; `zcat` shows its contents. Please send it in: docs/results/README.md says how.\n"

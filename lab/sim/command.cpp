@@ -18,43 +18,12 @@ static const char usage[] =
 	R"(usage: hf-lab simulate --machine NAME|FILE.toml [--table NAME] [--threads LIST]
                        [--work LIST] [--between LIST] [--class LIST] [--variants LIST] [--seeds N]
                        [--place HOW] [--set NAME=VALUE]... [--no-sweep] [--window-us N]
-                       [--against NAME [--by-class]] [--limit-s N] [--limit-events N]
-                       [--jobs N]
+                       [--against NAME [--by-class]] [--limit-s N] [--limit-events N] [--jobs N]
        hf-lab simulate --validate [--no-sweep] [--jobs N]
-       hf-lab simulate --one-run VARIANT --machine NAME [--seed N] ...
+       hf-lab simulate --one-run VARIANT --machine NAME [--seed N] [--no-naps] ...
 
   Runs the library's own headers on 1 to 512 simulated cores. The results are simulated, not
-  measured.
-
-  --machine NAME   a machine of lab/sim/machines, or a file that `hf-lab classify` wrote
-  --table NAME     lockref, refcount, rcuref, spinlock or mutex
-  --threads LIST   such as 2,8,64, or 1..256 (doubling); threads beyond the processors are
-                   preempted
-  --work LIST      nanoseconds between two pairs, such as 0,300,2000
-  --between LIST   nanoseconds within a pair, or in the critical section
-  --class LIST     which waiting request a line's home serves next, and whether a line is
-                   held: fifo, random, nearest, sticky, nearest-held; default: the machine's
-                   class, or if that is unknown, each that its architecture may have
-  --place HOW      where the threads run: cores, each on its own core while there are enough
-                   cores; siblings, all hardware threads of a core before the next core;
-                   sockets, on each socket in turn
-  --variants LIST  such as 'bounded,bounded-15,bounded wait=none,queued passes=0,rcuref
-                   single' (only gets, not pairs); lab/sim/tables.hpp lists all knobs
-  --seeds N        runs of each row with different random seeds, 1 to 100; default 3
-  --set NAME=VALUE set a parameter of the machine
-  --against NAME   print each variant's speed relative to that variant, its fairness and its
-                   longest wait, as ranges over all classes and works; a line for each value
-                   of --between; * marks those with a run that was cut
-  --by-class       with --against: a line for each class
-  --no-sweep       use only the values of the machine file; without it the ranges include
-                   the other values of guessed parameters
-  --window-us N    simulated time of a run
-  --limit-s N      cut a run after so much processor time, default 60; its row is marked
-  --limit-events N cut a run after so many events, which do not depend on the host
-  --jobs N         number of processes
-  --one-run NAME   do one run of that variant, with --seed N, and print its number of events;
-                   --no-naps simulates each iteration of a polling loop: slower, with the
-                   same result
+  measured. hf-lab(1) describes the options; lab/sim/tables.hpp lists the knobs of variants.
 
 Exit status: 0 = done; 1 = a figure is outside of its tolerance; 2 = error.
 )";

@@ -245,11 +245,9 @@ def run(argv: list[str] | None, root: Path = ROOT) -> None:
     archive = load_archive(root / "docs" / "results")
     readme = root / "README.md"
     changed = spliced(readme.read_text(encoding="utf-8"), readme_table(archive), str(readme))
-    written = root / "docs" / "results.md"
-    known = stale_of(archive, written.read_text(encoding="utf-8")) if written.exists() else set()
     commits = {name: machine(results, "commit") for name, results in archive}
-    page, charts = pages(archive, code_age.older(root, commits, [f.name for f in tables.FAMILIES], known))
+    page, charts = pages(archive, code_age.older(root, commits, [f.name for f in tables.FAMILIES]))
     for name, panel in charts.items():
         write_file(root / "docs" / "charts" / f"{name}.svg", svg_file(panel))
-    write_file(written, page)
+    write_file(root / "docs" / "results.md", page)
     write_file(readme, changed)
