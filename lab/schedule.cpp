@@ -447,12 +447,10 @@ private:
 	CpuTime then_ = cpu_time();
 };
 
-/* True if others disturbed one of its rows, and it has not been measured again too often. */
-static bool wants_again(Cell *cell)
+static bool is_disturbed(const Cell &cell)
 {
-	return std::any_of(cell->rows.begin(), cell->rows.end(),
-			   [](const Row &row) { return row.robbed(); }) &&
-	       cell->again++ < REPEATS;
+	return std::any_of(cell.rows.begin(), cell.rows.end(),
+			   [](const Row &row) { return row.robbed(); });
 }
 
 /* Measures the rounds of a plan that fit into the time that is left; returns whether there were
@@ -473,8 +471,12 @@ static bool more_rounds(std::vector<Plan> *plans, Plan *plan, const Limit &limit
 		any = true;
 	}
 	watch.judge(0.1);
-	for (Cell &cell : plan->cells) /* other time that is left is for the other plans */
-		cell.rounds = cell.done + wants_again(&cell);
+	for (Cell &cell : plan->cells) { /* other time that is left is for the other plans */
+		bool again = is_disturbed(cell) && cell.again < REPEATS;
+
+		cell.again += again;
+		cell.rounds = cell.done + again;
+	}
 	return any;
 }
 
