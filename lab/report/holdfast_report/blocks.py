@@ -64,9 +64,10 @@ class Table(Struct):
 
     def lines(self) -> list[str]:
         """As plain text; long lines are not cut."""
-        lines = [[c.name for c in self.columns], [c.unit for c in self.columns], *(cells for cells, _ in self.rows)]
-        widths = [max(map(len, column)) for column in zip(*lines)]
-        lines.insert(2, ["-" * width for width in widths])
+        heads = [[c.name for c in self.columns], [c.unit for c in self.columns]]
+        heads = heads if any(heads[1]) else heads[:1]
+        widths = [max(map(len, column)) for column in zip(*heads, *(cells for cells, _ in self.rows))]
+        lines = [*heads, ["-" * width for width in widths], *(cells for cells, _ in self.rows)]
         sides = [str.rjust if c.number else str.ljust for c in self.columns]
         return [" ".join(side(*cell) for side, *cell in zip(sides, cells, widths)).rstrip() for cells in lines]
 

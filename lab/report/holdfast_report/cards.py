@@ -9,7 +9,7 @@ from . import tables
 from .blocks import by_speed, fmt, fmt_time, unique
 from .charts import bar_of, bars
 from .rows import Results, Row
-from .verdict import gap, noise_of
+from .noise import gap, noise_of
 
 
 class Bar(Struct):

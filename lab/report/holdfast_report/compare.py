@@ -11,7 +11,7 @@ from .blocks import NOTHING, Column, Table, fmt, fmt_time, text
 from .input import load_results
 from .rows import InputError, Results
 from .summary import same_code
-from .verdict import noise_of
+from .noise import noise_of
 
 def machine_words(results: Results) -> str:
     known = [str(results.machine.get(key, "not known")) for key in ("cpu", "cpus", "kernel", "compiler", "commit", "date")]

@@ -7,7 +7,6 @@ from . import tables
 from .summary import aim_blocks, certainty_items, failed_items
 from .blocks import Bullets, Section, Text, unique
 from .rows import Results
-from .verdict import regret_table, verdicts
 
 
 def reading_items(results: Results) -> list[tuple[str, str, str]]:
@@ -47,29 +46,26 @@ def machine_items(results: Results) -> list[tuple[str, str, str]]:
     return [(label, value, "") for label, value in items]
 
 
-def verdict(results: Results) -> list:
+def checks(results: Results) -> list:
+    """What failed, and that peers may promise less."""
     failed = failed_items(results)
     words = f"{len(failed)} of {len(results.rows)} rows FAILED the check of the count:"
-    blocks: list = [Text(words, "fail"), Bullets(failed)] if failed else [Text("Every row passed the check of its count.")]
     note = (
         "Peers are measured unchanged. Some guarantee less: a plain shared count, for example, does not check for overflow,"
         " and so does less work."
     )
-    families = [family for family in tables.of(results) if not results.withheld(family.name)]
-    judged = [v for family in families for v in verdicts(results, family)]
-    return [Section("Verdict"), *blocks, regret_table(judged), Text(note, "note")]
+    blocks: list = [Text(words, "fail"), Bullets(failed)] if failed else [Text("Every row passed the check of its count.")]
+    return [*blocks, Text(note, "note")]
 
 
 def build(results: Results) -> list:
     """Of a busy machine first that, and no verdicts."""
     blocks: list = [Text(results.busy, "fail")] if results.busy else []
-    blocks += [Section("How sure that is"), Bullets(certainty_items(results))]
+    blocks += [Section("How sure that is"), *checks(results), Bullets(certainty_items(results))]
     if not results.busy:
         blocks += [Section("Aims"), *aim_blocks(results)]
     blocks += [Section("Machine"), Bullets(machine_items(results))]
     blocks += [Section("How to read the figures", 2), Bullets(reading_items(results))]
-    if not results.busy:
-        blocks += verdict(results)
     for family in tables.of(results):
         blocks += [Section(family.name)] + ([Text(family.about, "note")] if family.about else [])
         blocks += family.charts(results) + family.measured(results)

@@ -20,21 +20,9 @@ class Family(Struct):
     names: str = ""  # of the default: hf_..._*
     fields: tuple[Field, ...] = ()  # figures that only its rows have
     needs: tuple[str, ...] = ()  # figures that every row must have
-    other_contract: dict[str, str] = {}  # R4: variant -> why it cannot be best of ours
-    judged: bool = True  # each case has a default, or a single row of kind "ours"
     lone: bool = False  # the default is the row of kind "ours", of which there is one in a case
     shared_cases: str = ""  # the cases that docs/results.md shows by threads: a regular expression, and in words:
     shared_words: str = ""
-
-    def cases(self, results: Results) -> list[tuple[str, int]]:
-        """The important cases: with the fewest threads, with as many as CPUs, and with the most."""
-        rows = results.compared(self.name)
-        out = []
-        for case in unique([r.case for r in rows]):
-            threads = group_threads([r for r in rows if r.case == case])
-            fit = [t for t in threads if results.cpus is None or t <= results.cpus] or threads[:1]
-            out += [(case, t) for t in unique([threads[0], fit[-1], threads[-1]])]
-        return out
 
     def case_words(self, case: str, threads: int) -> str:
         return f"{case}, {fmt_threads(threads)}"

@@ -10,7 +10,7 @@ from statistics import geometric_mean
 from msgspec import Struct
 
 from .rows import Results, Row
-from .verdict import noise_of
+from .noise import noise_of
 
 
 class Figure(Struct):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tables of measured figures. Each row of the results is in exactly one of them (R5)."""
+"""Tables of measured figures. Each row of the results is in exactly one of them (R4)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .blocks import (
     row_time, table_of, text, unique,
 )
 from .rows import Results, Row
-from .verdict import fastest, noise_of
+from .noise import fastest, noise_of
 
 
 class Field(Struct, frozen=True):
@@ -63,7 +63,7 @@ def plain_table(results: Results, title: str, rows: list[Row], fields: tuple[Fie
 
 
 def sweep_table(results: Results, title: str, rows: list[Row], fields: tuple[Field, ...]) -> Table:
-    """A line per lock and wait policy; marks the fastest of each lock, and those level with it (R3)."""
+    """A line per lock and wait policy; marks the fastest of each lock, and those level with it (R2)."""
     locks, waits = unique([r.lock for r in rows]), unique([r.wait for r in rows])
     best = {lock: fastest([r for r in rows if r.lock == lock]) for lock in locks}
 

@@ -94,16 +94,6 @@ def machines_table(archive: list[tuple[str, Results]], stale: Stale) -> str:
     return table + ("\n" + OLDER.rstrip() if "*:" in table else "")
 
 
-def stale_of(archive: list[tuple[str, Results]], page: str) -> Stale:
-    """What a written page marks as stale."""
-    out: Stale = set()
-    for part in page.split("\n## ")[1:]:
-        for n in {ord(c) - ord("A") for c in re.findall(r"\| ([A-Z])\*: ", part)}:
-            if n < len(archive):
-                out.add((archive[n][0], part.split(":")[0]))
-    return out
-
-
 SHORT = """## In short
 
 Holdfast's time over that of the best peer that does not only spin, in each column of the tables below: less than 1 is faster.

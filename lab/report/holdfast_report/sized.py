@@ -10,7 +10,6 @@ from .charts import lines, mine_of
 from .family import Family, comparison
 from .rows import Results, Row
 
-IMPORTANT = (64, 1024, 65536, 1 << 20, 64 << 20)  # bytes
 COMPARED = (8, 64, 1024, 16384, 1 << 20, 64 << 20)
 
 
@@ -50,11 +49,6 @@ def ratio_panels(named: list[tuple[str, Row, float | None]], mine: set[str], uni
 class Sized(Family):
     needs: tuple[str, ...] = ("size",)
     libc: str = ""  # the function with which it is compared
-
-    def cases(self, results: Results) -> list[tuple[str, int]]:
-        rows = results.compared(self.name)
-        aligned = sorted(unique([(size_of(r), r.case) for r in rows if way_of(r.case) == "aligned"]))
-        return [(case, 1) for size, case in aligned if size in IMPORTANT] or [(c, 1) for _, c in aligned[-1:]]
 
     def measured(self, results: Results) -> list[Table]:
         """A line per size, a column per implementation: GB/s, and the ratio of the times to libc's."""

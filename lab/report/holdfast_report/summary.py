@@ -9,7 +9,7 @@ from . import cards, tables
 from .blocks import NOTHING, Column, Text, fmt, fmt_percent, fmt_threads, table_of, text, texts, unique
 from .judge import aims_of
 from .rows import Aim, Results
-from .verdict import gap
+from .noise import gap
 
 
 def withheld_items(results: Results) -> list[tuple[str, str, str]]:

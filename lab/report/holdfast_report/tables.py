@@ -6,14 +6,11 @@ from __future__ import annotations
 import re
 
 from .blocks import Table, fmt_fairness, fmt_share, fmt_threads, fmt_time, group_threads, unique
-from .charts import few
 from .family import Family, by_name, compared_cell, comparison
 from .measured import Field
 from .rows import Results, Row
 from .sized import Sized
 
-OUTLIVES = "needs memory that outlives the count"
-NO_MISUSE = "catches no misuse"
 CPU_TIME = Field("cpu_ns", "CPU time", "ns/op", fmt_time)
 SWITCHES = Field("switches_per_op", "switches", "per op")
 HANDOFF = Field("handoff_share", "hand-off", "% of ops", fmt_share)
@@ -45,18 +42,6 @@ class Spinlock(Family):
 
     def totals(self, rows: list[Row]) -> list[Row]:
         return [r for r in self.in_order(rows) if setup_of(r.case)[1] == "total"]
-
-    def cases(self, results: Results) -> list[tuple[str, int]]:
-        """One thread, the most threads that do not contend, some that do; then the others."""
-        totals = self.totals(results.compared(self.name))
-        known = unique([setup_of(r.case)[0] for r in totals])
-        alone, apart, together, others = ([s for s in known if setup_rank(s)[0] == n] for n in range(4))
-        out = []
-        for setup in alone + apart[-1:] + few(together, 2) + others:
-            here = [r for r in totals if setup_of(r.case)[0] == setup]
-            threads = group_threads(here)
-            out += [(here[0].case, t) for t in unique([threads[0], threads[-1]])]
-        return out
 
     def in_order(self, rows: list[Row]) -> list[Row]:
         """By set-up, with the total first."""
@@ -137,7 +122,6 @@ FAMILIES = (
         "refcount",
         "inc+dec_and_test: take and drop a reference. inc_not_zero+put: take one only if the count is not zero, and"
         " drop it. rcuref does that without a loop, for memory that outlives the count.",
-        other_contract={"unchecked": NO_MISUSE, "rcuref": OUTLIVES},
         job="to count references",
         names="hf_refcount_*",
         shared_cases="inc[+]dec_and_test",
@@ -165,7 +149,6 @@ FAMILIES = (
             Field("retries_max", "retries largest", "per op", "{:.0f}".format),
             Field("fallback_share", "fallback", "% of ops", fmt_share),
         ),
-        other_contract={"waitfree": OUTLIVES},
         job="to keep a lock and a count in one word",
         names="hf_lockref_*",
         shared_cases="get[+]put",
@@ -211,7 +194,6 @@ FAMILIES = (
         " parks: what waiters for the lock half do. CPU time: of the other threads per operation, waiting included. Hold:"
         " duration of the millisecond of work.",
         fields=(CPU_TIME, Field("hold_ns", "hold", "ms", per=1e6)),
-        other_contract={"waitfree, spins": OUTLIVES, "waitfree, parks": OUTLIVES},
     ),
     Family(
         "handoff",
@@ -246,22 +228,16 @@ FAMILIES = (
     Family(
         "loop",
         "The library's loop over words, compiled twice: with its sites, and with plain accesses.",
-        judged=False,
     ),
     Family(
         "fault",
         "One fault and its recovery. bare SIGSEGV: a handler that only skips the instruction.",
-        judged=False,
     ),
     Family(
         "guard",
         "A copy without a fault, and other ways to survive one: sigsetjmp before memcpy, process_vm_readv on the own"
         " process, and a pipe. copy_safe checks at each call whether a fault could be handled, and else uses"
         " process_vm_readv.",
-        other_contract={
-            "copy_safe": "works where no fault can be taken",
-            "copy_safe, SIGSEGV blocked": "works where no fault can be taken",
-        },
     ),
     Family(
         "region",
@@ -271,11 +247,6 @@ FAMILIES = (
         " MiB lost: a read of each of 4,096 lost pages. own handler: a program's own, installed and restored each time,"
         " which replaces one page per fault. region, file: checks the file's length at the end.",
         names="hf_region_begin() around code that you cannot change",
-        other_contract={
-            "region, file": "reports the file's end to the byte",
-            "region, process": "the faults of all threads",
-            "call": "replaces no page",
-        },
     ),
     Family(
         "openclose",
@@ -283,7 +254,6 @@ FAMILIES = (
         " descriptors. hot file: one file for all threads. file each: a file per thread, in one directory. 4 deep: one"
         " file, four directories down. file system each: the threads share nothing. After each run every count is checked against the references in the tree. The"
         " kernel's tmpfs is called by system calls, so it is only for scale.",
-        other_contract={"refcount=unchecked": NO_MISUSE},
     ),
     Family(
         "sparse",

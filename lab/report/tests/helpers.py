@@ -12,7 +12,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from holdfast_report import command, input, program, tables, verdict
+from holdfast_report import command, input, program
 
 HERE = Path(__file__).resolve().parent
 REPORT = HERE.parent / "report.py"
@@ -27,10 +27,6 @@ def opened(page):
 
 def parsed(rows, **more):
     return input.parse_results(results(rows, **more))
-
-
-def judge(rows, table="spinlock", case="2C total", threads=2):
-    return verdict.judge(parsed(rows), tables.family(table), case, threads)
 
 
 BASES = {"refcount": "unchecked", "spinlock": "cas", "lockref": "unbounded", "clear": "libc"}
