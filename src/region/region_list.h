@@ -29,9 +29,7 @@
  *       always finds a consistent list.
  *   G4  A handler takes no lock, allocates nothing, and waits for no file: what is known of a
  *       region's file is looked up outside of the grace period (file.c). Threads that fault on the
- *       same loss each make their own mapping, and the lowest page counts. (Exception: where
- *       hf_region_call() leaves regions that the function has not ended, the handler waits until
- *       the handlers of other threads have returned.)
+ *       same loss each make their own mapping, and the lowest page counts.
  *   G5  Only pages of the range are replaced, and only for SIGBUS with BUS_ADRERR, or with
  *       gVisor's code for it.
  *   G6  A fault replaces pages of the mapping in which it happened and of no other, and a region
