@@ -199,7 +199,6 @@ HF_BEGIN_DECLS
  *
  * Context:  any thread; not in a signal handler. Calls hf_nofault_install() unless it or
  *           hf_nofault_handle() was called before
- * Ordering: none
  * Errors:   -EINVAL (22): no base, no length, or a range that wraps around; -EBUSY (16): it is open
  *           already, in this thread or for the process; -errno of hf_nofault_install()
  * Return:   0, or an error, and no region is open
@@ -221,7 +220,6 @@ HF_MUST_CHECK int hf_region_begin(hf_region_t *region, const void *base, size_t 
  * to the byte, and a truncation within the last page, which causes no fault, is reported.
  *
  * Context:  as hf_region_begin()
- * Ordering: none
  * Errors:   -EINVAL (22): as above; base and offset don't fit together (not the same place in a
  *           page); flags without exactly one of MAP_SHARED and MAP_PRIVATE, or with MAP_ANONYMOUS;
  *           -EBADF (9): fd is not open
@@ -236,7 +234,6 @@ HF_MUST_CHECK int hf_region_begin_file(hf_region_t *region, const void *base, si
  * A region of a thread's own serves its faults first.
  *
  * Context:  any thread; not in a signal handler. Any thread may end it
- * Ordering: none
  * Errors:   as hf_region_begin()
  * Return:   0, or an error, and no region is open
  */
@@ -249,7 +246,6 @@ HF_MUST_CHECK int hf_region_begin_process(hf_region_t *region, const void *base,
  * @fault:  gets the details; may be NULL
  *
  * Context:  any thread; not in a signal handler; sleeps while another thread recovers a fault
- * Ordering: none
  * Errors:   of a region that this thread has not begun: 0, and fault->error is -EINVAL (22)
  * Return:   the offset of the first lost byte; the region's length: nothing was lost
  */
@@ -274,7 +270,6 @@ HF_MUST_CHECK size_t hf_region_end(hf_region_t *region, struct hf_region_fault *
  * compiles holdfast.c of `make single` adds it.
  *
  * Context:  any thread; not in a signal handler
- * Ordering: none
  * Errors:   -EFAULT (14): it was left at a lost page, or another region replaced a page of the
  *           range meanwhile; -EINVAL (22): as hf_region_begin(), and the function was not called
  * Return:   0: the function has returned, and nothing was lost; or an error
