@@ -40,7 +40,8 @@
  *       A reader finds each element that stays in the list: a removed one keeps its pointer until
  *       no reader is inside.
  *   R2  `losses` counts the open regions with a loss. It is incremented before the region is
- *       marked.
+ *       marked. Those of a thread that ended with open regions stay counted, since they cannot be
+ *       read any more: from then on each begin looks at all open regions, in vain.
  *   R3  A list that a misuse has made a circle (a region that was begun in two threads; a thread
  *       that ended with an open region, whose memory another has got) is followed for
  *       HF_DETAIL_REGION_MOST steps and no more: a signal handler must return.
