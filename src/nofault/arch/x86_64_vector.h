@@ -4,9 +4,9 @@
  * each VECTOR_BYTES: 16 (SSE2), 32 (AVX2, or with VECTOR_MASKED AVX-512VL) and 64 (AVX-512F).
  */
 #ifndef HALF
-typedef long long sse_t __attribute__((vector_size(16), may_alias, aligned(1)));
-typedef long long avx_t __attribute__((vector_size(32), may_alias, aligned(1)));
-typedef long long avx512_t __attribute__((vector_size(64), may_alias, aligned(1)));
+typedef unsigned long long sse_t __attribute__((vector_size(16), may_alias, aligned(1)));
+typedef unsigned long long avx_t __attribute__((vector_size(32), may_alias, aligned(1)));
+typedef unsigned long long avx512_t __attribute__((vector_size(64), may_alias, aligned(1)));
 typedef char sse_bytes_t __attribute__((vector_size(16)));
 typedef char avx_bytes_t __attribute__((vector_size(32)));
 
