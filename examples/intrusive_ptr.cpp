@@ -2,10 +2,9 @@
 /*
  * intrusive_ptr - pictures that several documents show. Each document owns a reference, the last
  * one to drop it frees the picture, and a catalogue finds live pictures without owning references.
- * A second part wraps a struct of a C library, which has its own count and functions.
+ * A second part wraps a struct of a C library, which has its own count.
  */
 #include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <string>
@@ -59,41 +58,24 @@ picture::~picture()
 		catalogue.erase(entry);
 }
 
-/* ---- A struct of a C library: three functions, found where the struct is declared --------- */
+/* ---- A struct of a C library: two functions, found where the struct is declared -------------- */
 
-extern "C" {
 struct font {
 	int users;
 };
 static int fonts_closed;
-static struct font *font_open(void)
-{
-	struct font *font = static_cast<struct font *>(std::calloc(1, sizeof(*font)));
 
-	if (font)
-		font->users = 1;
-	return font;
-}
-static void font_get(struct font *font)
+static inline void intrusive_ptr_add_ref(font *font)
 {
-	font->users++;
+	font->users++; /* the library's own function */
 }
-static void font_put(struct font *font)
+
+static inline void intrusive_ptr_release(font *font)
 {
 	if (--font->users > 0)
 		return;
-	std::free(font);
+	delete font;
 	fonts_closed++;
-}
-}
-
-static inline void intrusive_ptr_add_ref(struct font *font)
-{
-	font_get(font);
-}
-static inline void intrusive_ptr_release(struct font *font)
-{
-	font_put(font);
 }
 
 int main()
@@ -127,7 +109,7 @@ int main()
 	must(logo == same && logo->references() == 2);
 
 	{
-		hf::intrusive_ptr<struct font> serif(font_open(), hf::adopt), copy = serif;
+		hf::intrusive_ptr<font> serif(new font{ 1 }, hf::adopt), copy = serif;
 
 		std::printf("a font with %d users\n", serif->users);
 		must(serif->users == 2);

@@ -19,21 +19,8 @@
 /* Zeroed memory is an unlocked mutex. Otherwise: = HF_MUTEX_INIT, or hf_mutex_init(). */
 static struct {
 	hf_mutex_t lock;
-	unsigned int next, done; /* protected by lock */
+	unsigned int done; /* protected by lock */
 } queue;
-
-/* Returns false if there are no more jobs. */
-static bool queue_take(unsigned int *job)
-{
-	bool taken;
-
-	hf_mutex_lock(&queue.lock);
-	taken = queue.next < JOBS;
-	if (taken)
-		*job = queue.next++;
-	hf_mutex_unlock(&queue.lock);
-	return taken;
-}
 
 /* Gives up after the timeout, to do other work. */
 static bool queue_look(unsigned int *done)
@@ -47,14 +34,15 @@ static bool queue_look(unsigned int *done)
 
 static void *work(void *argument)
 {
-	unsigned int job;
+	bool taken;
 
 	(void)argument;
-	while (queue_take(&job)) {
+	do {
 		hf_mutex_lock(&queue.lock);
-		queue.done++;
+		taken = queue.done < JOBS;
+		queue.done += taken;
 		hf_mutex_unlock(&queue.lock);
-	}
+	} while (taken);
 	return NULL;
 }
 

@@ -60,20 +60,6 @@ static bool session_put(struct session *session)
 	return true;
 }
 
-/* The same with a mutex, where taking the object out may sleep: here, closing a file. */
-static FILE *log_file;
-static hf_refcount_t log_users = HF_REFCOUNT_INIT(2);
-static pthread_mutex_t log_mutex = PTHREAD_MUTEX_INITIALIZER;
-
-static void log_put(void)
-{
-	if (!hf_refcount_dec_and_mutex_lock(&log_users, &log_mutex))
-		return;
-	fclose(log_file);
-	log_file = NULL;
-	pthread_mutex_unlock(&log_mutex);
-}
-
 int main(void)
 {
 	struct session *one = session_get(1);
@@ -87,13 +73,5 @@ int main(void)
 	must(session_put(again));
 	must(!table && !hf_spinlock_is_locked(&table_lock));
 	printf("two sessions were shared; the table is empty\n");
-
-	log_file = tmpfile();
-	must(log_file);
-	log_put();
-	must(log_file); /* one user is left */
-	log_put();
-	must(!log_file);
-	printf("the last user closed the log\n");
 	return 0;
 }

@@ -37,16 +37,6 @@ static unsigned long stats_average(void)
 	return stats.sum / stats.count;
 }
 
-/* Does not wait if the lock is held. */
-static bool stats_try_reset(void)
-{
-	if (!hf_spinlock_trylock(&stats.lock))
-		return false;
-	stats.count = stats.sum = stats.biggest = 0;
-	hf_spinlock_unlock(&stats.lock);
-	return true;
-}
-
 static void *work(void *argument)
 {
 	(void)argument;
@@ -69,8 +59,8 @@ int main(void)
 	must(stats.biggest == SAMPLES);
 	printf("%lu samples, average %lu\n", stats.count, stats_average());
 
-	must(stats_try_reset());
-	must(!hf_spinlock_is_locked(&stats.lock));
+	must(hf_spinlock_trylock(&stats.lock)); /* does not wait if the lock is held */
+	hf_spinlock_unlock(&stats.lock);
 	printf("a lock is %zu bytes\n", sizeof(hf_spinlock_t));
 	return 0;
 }

@@ -29,6 +29,7 @@
  *   site in a report of misuse is in libholdfast-extern, or in its caller.
  *
  * Example     docs/guide/other-languages.md
+ * Context     any thread, any signal handler
  * Ordering    none
  */
 #include "internal/compiler.h"
@@ -44,8 +45,6 @@ HF_BEGIN_DECLS
  * @name: as in C: "HF_REFCOUNT_SATURATED", "HF_REPORT_ADD_OVF", "sizeof hf_mutex_t", "alignof
  *        hf_mutex_t"
  *
- * Context:  any thread, any signal handler
- * Ordering: none
  * Return:   the value (-1 for HF_ENV_FOREVER, which is UINT64_MAX); HF_EXTERN_UNKNOWN: no such name
  */
 int64_t hf_extern_constant(const char *name) HF_API;
@@ -54,8 +53,6 @@ int64_t hf_extern_constant(const char *name) HF_API;
  * hf_extern_constant_name - list the names that hf_extern_constant() knows
  * @index: 0, 1, 2, ...
  *
- * Context:  any thread, any signal handler
- * Ordering: none
  * Return:   a constant string; NULL: there are no more
  */
 const char *hf_extern_constant_name(size_t index) HF_API;

@@ -128,10 +128,13 @@ HF_STATIC_ASSERT(HF_ATOMIC_IS_MODEL || sizeof(hf_lockref_t) == 8, "one 64-bit wo
 #define HF_LOCKREF_DEAD (-128)
 #define HF_LOCKREF_MAX INT32_MAX
 
+/* The word of a free lock and this count. */
+#define HF_DETAIL_LOCKREF_WORD(count) ((uint64_t)(uint32_t)(count) << 32)
+
 /* A lock that is free, and this many references (a constant). */
 #define HF_LOCKREF_INIT(count)                                                                     \
 	{                                                                                          \
-		HF_ATOMIC_INIT((uint64_t)(uint32_t)(count) << 32)                                  \
+		HF_ATOMIC_INIT(HF_DETAIL_LOCKREF_WORD(count))                                      \
 	}
 
 /* Failed swaps after which the lock is taken: 15 to 100 were measured alike where it matters. */
@@ -150,15 +153,9 @@ HF_STATIC_ASSERT(HF_LOCKREF_RETRIES > 0, "at least one");
 #define HF_DETAIL_LOCKREF_NOTE(retries, fallback) ((void)(retries), (void)(fallback))
 #endif
 
-/* The lock half of a word. */
-HF_INLINE hf_env_lockref_lock_t *hf_detail_lockref_lock_of(hf_atomic64_t *word)
-{
-	return (hf_env_lockref_lock_t *)hf_atomic64_low32(word);
-}
-
 HF_INLINE hf_env_lockref_lock_t *hf_detail_lockref_lock(hf_lockref_t *l)
 {
-	return hf_detail_lockref_lock_of(&l->word);
+	return (hf_env_lockref_lock_t *)hf_atomic64_low32(&l->word);
 }
 
 /* In this word, is the lock half free and without waiters? Then its 32 bits are 0 (I6). */
@@ -193,12 +190,6 @@ HF_INLINE int32_t hf_detail_lockref_plus_one(int32_t count)
 HF_INLINE int32_t hf_detail_lockref_minus_one(int32_t count)
 {
 	return HF_UNLIKELY(count == HF_LOCKREF_MAX) ? count : count - 1;
-}
-
-/* The free lock, and this count. */
-HF_INLINE uint64_t hf_detail_lockref_word(int32_t count)
-{
-	return (uint64_t)(uint32_t)count << 32;
 }
 
 /* Returns true. Must be a tail call, so that the return address identifies the caller of get. */
@@ -269,7 +260,7 @@ HF_SLOW bool hf_detail_lockref_get_slow(hf_lockref_t *l, int32_t least)
 		if (count < least ||
 		    HF_LIKELY(hf_atomic64_try_cmpxchg_relaxed(
 			    &l->word, &word,
-			    hf_detail_lockref_word(hf_detail_lockref_plus_one(count)))))
+			    HF_DETAIL_LOCKREF_WORD(hf_detail_lockref_plus_one(count)))))
 			break; /* I1: the swap found the lock half 0, and stored 0 */
 		if (!hf_detail_lockref_retry(&retries, &wait)) {
 			fallback = true;
@@ -312,7 +303,7 @@ HF_INLINE int32_t hf_detail_lockref_put_swaps(hf_lockref_t *l, int32_t keep, boo
 		}
 		less = hf_detail_lockref_minus_one(count);
 		if (HF_LIKELY(hf_atomic64_try_cmpxchg_release(&l->word, &word,
-							      hf_detail_lockref_word(less)))) {
+							      HF_DETAIL_LOCKREF_WORD(less)))) {
 			HF_DETAIL_LOCKREF_NOTE(retries, false);
 			return less;
 		}
@@ -378,66 +369,50 @@ HF_SLOW bool hf_detail_lockref_put_or_lock_slow(hf_lockref_t *l) HF_NO_THREAD_SA
 HF_INLINE void hf_lockref_init(hf_lockref_t *l, int32_t count)
 {
 	HF_DETAIL_VALIDATE_INIT(hf_detail_lockref_lock(l));
-	hf_atomic64_store_relaxed(&l->word, hf_detail_lockref_word(count));
+	hf_atomic64_store_relaxed(&l->word, HF_DETAIL_LOCKREF_WORD(count));
 }
 
 /**
  * hf_lockref_read - the count
+ * hf_lockref_is_dead - has the object been marked dead? (Then the count is negative.)
  *
  * Context:  any
  * Ordering: none; the answer may be stale, unless the lock is held
- * Return:   0 to INT32_MAX; negative = dead
+ * Return:   0 to INT32_MAX, negative = dead; true = it has
  */
 HF_INLINE int32_t hf_lockref_read(const hf_lockref_t *l)
 {
 	return hf_detail_lockref_count(hf_atomic64_load_relaxed(&l->word));
 }
 
+HF_INLINE bool hf_lockref_is_dead(const hf_lockref_t *l)
+{
+	return hf_lockref_read(l) < 0;
+}
+
 /**
  * hf_lockref_lock - take the lock half; the count then changes only through its holder
+ * hf_lockref_trylock - take the lock half if it is free and has no waiters
+ * hf_lockref_unlock - release the lock half
  *
- * Context:  as hf_mutex_lock() or hf_spinlock_lock(), whichever the lock half is
- * Ordering: acquire
+ * Context:  as that of the mutex or the spinlock that the lock half is
+ * Ordering: acquire; acquire if true, none if false; release
+ * Return:   of trylock true = taken
  */
 HF_INLINE void hf_lockref_lock(hf_lockref_t *l) HF_ACQUIRE(l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	hf_env_lockref_lock(hf_detail_lockref_lock(l));
 }
 
-/**
- * hf_lockref_trylock - take the lock half if it is free and has no waiters
- *
- * Context:  as hf_mutex_trylock() or hf_spinlock_trylock()
- * Ordering: acquire if true; none if false
- * Return:   true = taken
- */
 HF_INLINE HF_MUST_CHECK bool hf_lockref_trylock(hf_lockref_t *l)
 	HF_TRY_ACQUIRE(true, l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	return hf_env_lockref_trylock(hf_detail_lockref_lock(l));
 }
 
-/**
- * hf_lockref_unlock - release the lock half
- *
- * Context:  the holder
- * Ordering: release
- */
 HF_INLINE void hf_lockref_unlock(hf_lockref_t *l) HF_RELEASE(l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	hf_env_lockref_unlock(hf_detail_lockref_lock(l));
-}
-
-/**
- * hf_lockref_set_count - store the count
- * @count: 0 to INT32_MAX
- *
- * Context:  the lock is held
- * Ordering: none
- */
-HF_INLINE void hf_lockref_set_count(hf_lockref_t *l, int32_t count) HF_REQUIRES(l)
-{
-	hf_detail_lockref_set_count_locked(l, count);
 }
 
 /**
@@ -455,11 +430,12 @@ HF_INLINE void hf_lockref_get(hf_lockref_t *l)
 
 /**
  * hf_lockref_get_not_zero - one more reference, unless there is none
+ * hf_lockref_get_not_dead - one more reference, unless the object is dead; 0 is not dead
  *
  * Context:  its memory is valid
  * Ordering: none, but a control dependency on true
  * Errors:   past INT32_MAX: pinned there, reported (LOCKREF_OVF), true
- * Return:   false = the count was 0 or dead, nothing done
+ * Return:   false = the count was 0 (not_zero) or dead, nothing done
  */
 HF_INLINE HF_MUST_CHECK bool hf_lockref_get_not_zero(hf_lockref_t *l)
 {
@@ -468,14 +444,6 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_get_not_zero(hf_lockref_t *l)
 	return hf_detail_lockref_get_slow(l, 1);
 }
 
-/**
- * hf_lockref_get_not_dead - one more reference, unless the object is dead; 0 is not dead
- *
- * Context:  its memory is valid
- * Ordering: none, but a control dependency on true
- * Errors:   past INT32_MAX: pinned there, reported (LOCKREF_OVF), true
- * Return:   false = dead, nothing done
- */
 HF_INLINE HF_MUST_CHECK bool hf_lockref_get_not_dead(hf_lockref_t *l)
 {
 	if (HF_LIKELY(hf_detail_lockref_try_get(l, 0)))
@@ -502,10 +470,12 @@ HF_INLINE HF_MUST_CHECK int32_t hf_lockref_put_return(hf_lockref_t *l)
 
 /**
  * hf_lockref_put_or_lock - drop a reference, or take the lock if it is the last
+ * hf_lockref_put_not_zero - drop a reference, unless it is the last
  *
  * Context:  the caller has a reference, and does not hold the lock
- * Ordering: release if true; acquire if false
- * Return:   true = done; false = the count is at most 1, nothing was dropped, the lock is held
+ * Ordering: release if true; of put_or_lock acquire if false
+ * Return:   true = done; false = the count is at most 1, the caller keeps its reference, and after
+ *           put_or_lock holds the lock
  */
 HF_INLINE HF_MUST_CHECK bool hf_lockref_put_or_lock(hf_lockref_t *l)
 	HF_TRY_ACQUIRE(false, l) HF_NO_THREAD_SAFETY_ANALYSIS
@@ -517,15 +487,6 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_put_or_lock(hf_lockref_t *l)
 	return hf_detail_lockref_put_or_lock_slow(l);
 }
 
-/**
- * hf_lockref_put_not_zero - drop a reference, unless it is the last
- *
- * On false the caller keeps its reference.
- *
- * Context:  the caller has a reference, and does not hold the lock
- * Ordering: release if true
- * Return:   true = done; false = the count is at most 1, nothing was dropped, the lock is not held
- */
 HF_INLINE HF_MUST_CHECK bool hf_lockref_put_not_zero(hf_lockref_t *l)
 {
 	int32_t count;
@@ -536,12 +497,19 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_put_not_zero(hf_lockref_t *l)
 }
 
 /**
+ * hf_lockref_set_count - store the count
  * hf_lockref_mark_dead - mark the object dead: from now on get_not_dead fails
+ * @count: 0 to INT32_MAX
  *
  * Context:  the lock is held
  * Ordering: none
- * Errors:   the lock is not held: reported (LOCKREF_UNLOCKED), nothing done
+ * Errors:   mark_dead without the lock: reported (LOCKREF_UNLOCKED), nothing done
  */
+HF_INLINE void hf_lockref_set_count(hf_lockref_t *l, int32_t count) HF_REQUIRES(l)
+{
+	hf_detail_lockref_set_count_locked(l, count);
+}
+
 HF_INLINE void hf_lockref_mark_dead(hf_lockref_t *l) HF_REQUIRES(l)
 {
 	if (HF_UNLIKELY(!hf_env_lockref_is_locked(hf_detail_lockref_lock(l)))) {
@@ -549,18 +517,6 @@ HF_INLINE void hf_lockref_mark_dead(hf_lockref_t *l) HF_REQUIRES(l)
 		return;
 	}
 	hf_detail_lockref_set_count_locked(l, HF_LOCKREF_DEAD);
-}
-
-/**
- * hf_lockref_is_dead - has it been marked dead?
- *
- * Context:  any
- * Ordering: none; the answer may be stale, unless the lock is held
- * Return:   true = it has
- */
-HF_INLINE bool hf_lockref_is_dead(const hf_lockref_t *l)
-{
-	return hf_lockref_read(l) < 0;
 }
 
 #endif

@@ -120,7 +120,7 @@ HF_STATIC_ASSERT(HF_ATOMIC_IS_MODEL || sizeof(hf_lockref_waitfree_t) == 8, "one 
 /* A lock that is free, and 0 to INT32_MAX references (a constant). */
 #define HF_LOCKREF_WAITFREE_INIT(count)                                                            \
 	{                                                                                          \
-		HF_ATOMIC_INIT((uint64_t)(uint32_t)(count) << 32)                                  \
+		HF_ATOMIC_INIT(HF_DETAIL_LOCKREF_WORD(count))                                      \
 	}
 
 /* A program may define it: may this thread call put now? See "The contract of put". */
@@ -138,7 +138,7 @@ HF_STATIC_ASSERT(HF_ATOMIC_IS_MODEL || sizeof(hf_lockref_waitfree_t) == 8, "one 
 
 HF_INLINE hf_env_lockref_lock_t *hf_detail_waitfree_lock(hf_lockref_waitfree_t *l)
 {
-	return hf_detail_lockref_lock_of(&l->word);
+	return (hf_env_lockref_lock_t *)hf_atomic64_low32(&l->word);
 }
 
 HF_INLINE bool hf_detail_waitfree_is_dead(uint64_t word)
@@ -163,7 +163,7 @@ HF_INLINE uint64_t hf_detail_waitfree_with(uint64_t word, uint32_t count)
 HF_INLINE void hf_lockref_waitfree_init(hf_lockref_waitfree_t *l, int32_t count)
 {
 	HF_DETAIL_VALIDATE_INIT(hf_detail_waitfree_lock(l));
-	hf_atomic64_store_relaxed(&l->word, (uint64_t)(uint32_t)count << 32);
+	hf_atomic64_store_relaxed(&l->word, HF_DETAIL_LOCKREF_WORD(count));
 }
 
 /**
@@ -194,9 +194,12 @@ HF_INLINE bool hf_lockref_waitfree_is_dead(const hf_lockref_waitfree_t *l)
 
 /**
  * hf_lockref_waitfree_lock - take the lock half: no other thread can then kill or revive the object
+ * hf_lockref_waitfree_trylock - take the lock half if it is free and has no waiters
+ * hf_lockref_waitfree_unlock - release the lock half
  *
- * Context:  as hf_mutex_lock() or hf_spinlock_lock(), whichever the lock half is
- * Ordering: acquire
+ * Context:  as that of the mutex or the spinlock that the lock half is
+ * Ordering: acquire; acquire if true, none if false; release
+ * Return:   of trylock true = taken
  */
 HF_INLINE void hf_lockref_waitfree_lock(hf_lockref_waitfree_t *l)
 	HF_ACQUIRE(l) HF_NO_THREAD_SAFETY_ANALYSIS
@@ -204,25 +207,12 @@ HF_INLINE void hf_lockref_waitfree_lock(hf_lockref_waitfree_t *l)
 	hf_env_lockref_lock(hf_detail_waitfree_lock(l));
 }
 
-/**
- * hf_lockref_waitfree_trylock - take the lock half if it is free and has no waiters
- *
- * Context:  as hf_mutex_trylock() or hf_spinlock_trylock()
- * Ordering: acquire if true; none if false
- * Return:   true = taken
- */
 HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_trylock(hf_lockref_waitfree_t *l)
 	HF_TRY_ACQUIRE(true, l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
 	return hf_env_lockref_trylock(hf_detail_waitfree_lock(l));
 }
 
-/**
- * hf_lockref_waitfree_unlock - release the lock half
- *
- * Context:  the holder
- * Ordering: release
- */
 HF_INLINE void hf_lockref_waitfree_unlock(hf_lockref_waitfree_t *l)
 	HF_RELEASE(l) HF_NO_THREAD_SAFETY_ANALYSIS
 {
@@ -342,9 +332,11 @@ HF_INLINE void hf_lockref_waitfree_get(hf_lockref_waitfree_t *l)
 
 /**
  * hf_lockref_waitfree_get_not_dead - one more reference, unless the object is dead
+ * hf_lockref_waitfree_get_not_dead_acquire - the same for memory that may hold another object by
+ * now: check afterwards that it is still the one that was meant
  *
  * Context:  its memory must stay a lockref until this returns
- * Ordering: none
+ * Ordering: none; of _acquire acquire on true
  * Errors:   past INT32_MAX: saturated, reported (LOCKREF_OVF), true
  * Return:   false = dead, no reference was taken; a count of none is not dead
  */
@@ -356,15 +348,6 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_get_not_dead(hf_lockref_waitfre
 	return HF_LIKELY((int64_t)word >= 0) || hf_detail_waitfree_get_slow(l, word);
 }
 
-/**
- * hf_lockref_waitfree_get_not_dead_acquire - the same for memory that may hold another object by
- * now
- *
- * Check afterwards that it is still the object that was meant.
- *
- * Ordering: acquire on true
- * Return:   false = dead, no reference was taken
- */
 HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_get_not_dead_acquire(hf_lockref_waitfree_t *l)
 {
 	if (!hf_lockref_waitfree_get_not_dead(l))

@@ -39,8 +39,12 @@
  *       exact to the byte, on every processor and in every implementation. So all work is done in
  *       ascending order, and no store crosses into another page before the first one is known.
  *
- * Ordering
- *   none
+ * Arguments
+ *   dst, src   start, any alignment
+ *   len        bytes
+ *
+ * Context    any thread; needs hf_nofault_install() or hf_nofault_handle()
+ * Ordering   none
  *
  * Source   docs/design/0009-nofault.md; the counts: gVisor's safecopy has the same definition
  */
@@ -65,8 +69,6 @@ extern hf_atomic64_t hf_detail_copy HF_API_EACH;
 /**
  * hf_clear_chosen, hf_copy_chosen - the name of the implementation in use, for reports
  *
- * Context:  any thread
- * Ordering: none
  * Return:   a constant string, never NULL: a name of docs/design/0010
  */
 const char *hf_clear_chosen(void) HF_API_EACH;
@@ -78,11 +80,7 @@ HF_END_DECLS
 
 /**
  * hf_clear_nofault - zero memory that may fault
- * @dst: start, any alignment
- * @len: bytes
  *
- * Context:  any thread; needs hf_nofault_install() or hf_nofault_handle()
- * Ordering: none
  * Errors:   never traps; stops at the first byte that can't be written
  * Return:   bytes NOT cleared; 0 = all done
  */
@@ -108,11 +106,7 @@ HF_INLINE HF_MUST_CHECK size_t hf_clear_nofault(void *dst, size_t len)
 /**
  * hf_copy_nofault - copy memory, and either side may fault
  * @dst: start, any alignment; must not overlap the source
- * @src: start, any alignment
- * @len: bytes
  *
- * Context:  any thread; needs hf_nofault_install() or hf_nofault_handle()
- * Ordering: none
  * Errors:   never traps; stops at the first byte that can't be read, or can't be written
  * Return:   bytes NOT copied; 0 = all done
  */
@@ -164,8 +158,6 @@ HF_BEGIN_DECLS
  * @src:  the string
  * @size: bytes
  *
- * Context:  as hf_copy_nofault()
- * Ordering: none
  * Errors:   -EFAULT (14): everything before the fault is in dst, nothing at or after it is touched
  * Return:   the length without the terminating 0, which was copied too; `size` if there was none in
  *           the first `size` bytes: dst is then not terminated

@@ -73,7 +73,6 @@ HF_BEGIN_DECLS
  * A thread's alternate stack, if it has one, needs room for getauxval(AT_MINSIGSTKSZ) + 1024 bytes.
  *
  * Context:  any thread, several at once; not in a signal handler
- * Ordering: full barrier
  * Errors:   -errno of sigaction()
  * Return:   0, or an error, and nothing is changed
  */
@@ -85,7 +84,6 @@ int hf_nofault_install(void) HF_API_EACH;
  * Affects the whole process: for the program to call, not for a library.
  *
  * Context:  any thread, several at once; not in a signal handler
- * Ordering: full barrier
  * Errors:   -EBUSY (16): other code has replaced one of the handlers, and may call ours;
  *           -errno of sigaction()
  * Return:   0, also if nothing was installed; or an error, and nothing is changed
@@ -96,7 +94,6 @@ int hf_nofault_remove(void) HF_API_EACH;
  * hf_nofault_owned - is Holdfast's handler the installed one for SIGSEGV and SIGBUS?
  *
  * Context:  any thread, async-signal-safe
- * Ordering: none
  * Return:   false: not installed, or other code has installed a handler since, which may or may
  *           not call ours
  */
@@ -121,7 +118,6 @@ enum hf_nofault_obstacle {
  * handler calls hf_nofault_handle() gets HF_NOFAULT_OTHER_HANDLER where all is well.
  *
  * Context:  any thread, async-signal-safe; not in seccomp's strict mode, which kills at a query
- * Ordering: none
  * Return:   HF_NOFAULT_READY (0), or the first obstacle
  */
 enum hf_nofault_obstacle hf_nofault_check(const char **words) HF_API_EACH;
@@ -136,7 +132,6 @@ enum hf_nofault_obstacle hf_nofault_check(const char **words) HF_API_EACH;
  * regions no longer install the handler by themselves (region.h).
  *
  * Context:  a signal handler
- * Ordering: none
  * Return:   true: recovered, return from the handler now; false: not a fault of Holdfast's,
  *           nothing was changed
  */
@@ -157,7 +152,6 @@ struct hf_nofault_fault {
  * Meaningful after an operation that failed or did not complete; no operation resets it.
  *
  * Context:  any thread; a signal handler that faults changes it for the thread
- * Ordering: none
  * Return:   the fault; its signal is 0 if there was none
  */
 struct hf_nofault_fault hf_nofault_last(void) HF_API_EACH;

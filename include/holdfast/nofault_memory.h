@@ -39,8 +39,12 @@
  *       the answer, not a fault. If the memory changes meanwhile, each byte is one that was there
  *       at some moment during the call.
  *
- * Ordering
- *   none
+ * Arguments
+ *   dst, src   start, any alignment
+ *   len        bytes
+ *
+ * Context    as hf_copy_nofault()
+ * Ordering   none
  *
  * Source   docs/design/0024-memory-verbs.md
  */
@@ -75,12 +79,8 @@ HF_END_DECLS
 
 /**
  * hf_fill_nofault - set each byte of memory that may fault to a value
- * @dst:   start, any alignment
  * @value: the value of a byte
- * @len:   bytes
  *
- * Context:  any thread; needs hf_nofault_install() or hf_nofault_handle()
- * Ordering: none
  * Errors:   never traps; stops at the first byte that can't be written
  * Return:   bytes NOT filled; 0 = all done
  */
@@ -97,10 +97,7 @@ HF_INLINE HF_MUST_CHECK size_t hf_fill_nofault(void *dst, uint8_t value, size_t 
 
 /**
  * hf_move_is_down - does a move of this range go downwards, from its last byte to its first?
- * @dst, @src, @len: the arguments of hf_move_nofault()
  *
- * Context:  any
- * Ordering: none
  * Return:   true: dst is above src, and they overlap
  */
 HF_INLINE bool hf_move_is_down(const void *dst, const void *src, size_t len)
@@ -110,10 +107,6 @@ HF_INLINE bool hf_move_is_down(const void *dst, const void *src, size_t len)
 
 /**
  * hf_move_nofault - copy memory, where either side may fault and the two may overlap
- * @dst: start, any alignment
- * @src: start, any alignment
- * @len: bytes
- *
  * After a fault with `left` bytes not done, and `done` = len - left:
  *
  *   upwards     the first `done` bytes of dst are right. Continue with (dst + done, src + done,
@@ -121,8 +114,6 @@ HF_INLINE bool hf_move_is_down(const void *dst, const void *src, size_t len)
  *   downwards   (hf_move_is_down()) the last `done` bytes of dst are right, and the first `left` of
  *               src unchanged. Continue with (dst, src, left)
  *
- * Context:  as hf_fill_nofault()
- * Ordering: none
  * Errors:   never traps; stops at the first byte, in its direction, that can't be read or written.
  *           A range that goes past the last address has no last byte: downwards nothing is moved
  * Return:   bytes NOT moved; 0 = all done
@@ -153,12 +144,9 @@ HF_INLINE HF_MUST_CHECK size_t hf_move_nofault(void *dst, const void *src, size_
 /**
  * hf_compare_nofault - compare memory, and either side may fault
  * @a, @b:  start of each side, any alignment
- * @len:    bytes
  * @equal:  gets the number of equal bytes at the start: the offset of the first byte that differs
  *          or can't be read; len if there is none
  *
- * Context:  as hf_fill_nofault()
- * Ordering: none
  * Errors:   -EFAULT (14): all bytes before a fault are equal
  * Return:   0: all are equal; -1 or 1: the first byte that differs is less, or greater, in `a`
  *           (unsigned); or the error: check for it before the sign
@@ -182,12 +170,9 @@ HF_INLINE HF_MUST_CHECK int hf_compare_nofault(const void *a, const void *b, siz
  * hf_find_nofault - look for a byte in memory that may fault
  * @p:    start, any alignment
  * @byte: the byte to find
- * @len:  bytes
  * @at:   gets the offset of the first such byte, or of the first that can't be read; len if there
  *        is none
  *
- * Context:  as hf_fill_nofault()
- * Ordering: none
  * Errors:   -ENOENT (2): not found; -EFAULT (14): not found before the fault
  * Return:   0: found at p + *at; or an error
  */
@@ -209,8 +194,6 @@ HF_INLINE HF_MUST_CHECK int hf_find_nofault(const void *p, uint8_t byte, size_t 
  * @length: gets the number of bytes before the terminating 0, or before the first byte that
  *          can't be read; `most` if there is neither
  *
- * Context:  as hf_fill_nofault()
- * Ordering: none
  * Errors:   -ENOENT (2): no 0 in the first `most` bytes; -EFAULT (14): none before the fault
  * Return:   0, or an error
  */
@@ -248,8 +231,6 @@ HF_BEGIN_DECLS
  * Copies as many bytes as the shorter list has. hf_nofault_last() returns the address that faulted,
  * and so the side.
  *
- * Context:  as hf_fill_nofault()
- * Ordering: none
  * Errors:   never traps; stops at the first byte that can't be read, or can't be written;
  *           -EINVAL (22): the lengths of a list add up to more than LONG_MAX, as for readv(), and
  *           nothing was copied
@@ -267,8 +248,6 @@ HF_MUST_CHECK long hf_copy_iovec_nofault(const struct hf_iovec *dst, size_t dst_
  * No word is torn: each is read and written by one access, which may cover two aligned words. The
  * words are not ordered among each other.
  *
- * Context:  as hf_fill_nofault()
- * Ordering: none
  * Errors:   never traps; stops at the first word that can't be read or written; does nothing if a
  *           side is not aligned
  * Return:   WORDS not copied; 0 = all done

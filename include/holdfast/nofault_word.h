@@ -20,12 +20,16 @@
  *
  * State
  *   An aligned word is read or written whole, or not at all. After an error nothing that an
- *   argument points to has changed.
- *
+ *   argument points to has changed, but a store of a word that lies on two pages may be half done.
  *   Inside a Linux kernel they are for user memory, as get_user() and put_user() are.
  *
- * Ordering
- *   load, store: none; compare-and-swap, exchange and fetch-and-add: sequentially consistent.
+ * Arguments
+ *   p       the word: any alignment for load and store, one access where it is aligned; else
+ *           aligned to its size
+ *   found   gets the old value; unchanged after an error
+ *
+ * Context    as hf_copy_nofault()
+ * Ordering   load, store: none; compare-and-swap, exchange and fetch-and-add: sequentially consistent
  *
  * Source   docs/design/0009-nofault.md
  */
@@ -63,10 +67,7 @@
 /**
  * hf_load8_nofault, hf_load16_nofault, hf_load32_nofault, hf_load64_nofault - read one word
  * @value: gets the word; unchanged after a fault
- * @p:     any alignment; one access where it is aligned
  *
- * Context:  as hf_copy_nofault()
- * Ordering: none
  * Return:   0, or -EFAULT (14)
  */
 HF_INLINE HF_MUST_CHECK int hf_load8_nofault(uint8_t *value, const volatile void *p)
@@ -91,13 +92,8 @@ HF_INLINE HF_MUST_CHECK int hf_load64_nofault(uint64_t *value, const volatile vo
 
 /**
  * hf_store8_nofault, hf_store16_nofault, hf_store32_nofault, hf_store64_nofault - write one word
- * @p:     any alignment; one access where it is aligned
  * @value: the new value
  *
- * Context:  as hf_copy_nofault()
- * Ordering: none
- * Errors:   a word that lies on two pages may be written in part where the processor does so; one
- *           that is aligned is written whole or not at all
  * Return:   0, or -EFAULT (14)
  */
 HF_INLINE HF_MUST_CHECK int hf_store8_nofault(volatile void *p, uint8_t value)
@@ -122,14 +118,9 @@ HF_INLINE HF_MUST_CHECK int hf_store64_nofault(volatile void *p, uint64_t value)
 
 /**
  * hf_cmpxchg32_nofault, hf_cmpxchg64_nofault - compare and swap one word
- * @p:        aligned to its size
- * @expected: the value that *p must have
+ * @expected: the value that *p must have: the swap was made if, and only if, *found equals it
  * @desired:  its new value
- * @found:    gets the old value: the swap was made if, and only if, it equals `expected`; unchanged
- *            after an error
  *
- * Context:  as hf_copy_nofault()
- * Ordering: sequentially consistent
  * Errors:   read-only memory always faults on x86-64, elsewhere only if *p has the expected value
  * Return:   0, -EFAULT (14), or -EINVAL (22) if p is not aligned
  */
@@ -150,14 +141,10 @@ HF_INLINE HF_MUST_CHECK int hf_cmpxchg64_nofault(volatile void *p, uint64_t expe
 /**
  * hf_exchange32_nofault, hf_exchange64_nofault - *found = *p, *p = value, as one step
  * hf_fetch_add32_nofault, hf_fetch_add64_nofault - *found = *p, *p += value, as one step
- * @p:     aligned to its size
  * @value: the new value, or what is added (it wraps around)
- * @found: gets the old value; unchanged after an error
  *
- * Context:  as hf_copy_nofault()
- * Ordering: sequentially consistent
  * Errors:   read-only memory faults
- * Return:   0, -EFAULT (14), or -EINVAL (22) if p is not aligned; *p is unchanged after an error
+ * Return:   0, -EFAULT (14), or -EINVAL (22) if p is not aligned
  */
 HF_INLINE HF_MUST_CHECK int hf_exchange32_nofault(volatile void *p, uint32_t value, uint32_t *found)
 {

@@ -99,25 +99,18 @@ typedef struct hf_rcuref {
 	}
 
 /**
- * hf_rcuref_init - give an object its first references
+ * hf_rcuref_init - give an object its first references; no other thread knows it
+ * hf_rcuref_init_release - the same for type-stable memory, where other threads may call get
  * @n: 1 to HF_RCUREF_MAX; 0 = dead from the start
  *
- * Context:  no other thread knows the object
- * Ordering: none
+ * Context:  the thread that made the object, or whose put was the last
+ * Ordering: none; of init_release release: publishes what was written to the object
  */
 HF_INLINE void hf_rcuref_init(hf_rcuref_t *r, uint32_t n)
 {
 	hf_atomic32_store_relaxed(&r->refs, n ? n - 1 : HF_DETAIL_RCUREF_DEAD);
 }
 
-/**
- * hf_rcuref_init_release - the same for type-stable memory, where other threads may already call
- * get
- * @n: 1 to HF_RCUREF_MAX; 0 = dead from the start
- *
- * Context:  the thread whose put was the last, or that made the object
- * Ordering: release: publishes what was written to the object
- */
 HF_INLINE void hf_rcuref_init_release(hf_rcuref_t *r, uint32_t n)
 {
 	hf_atomic32_store_release(&r->refs, n ? n - 1 : HF_DETAIL_RCUREF_DEAD);
@@ -197,9 +190,11 @@ HF_SLOW bool hf_detail_rcuref_put_slow(hf_rcuref_t *r, uint32_t refs)
 
 /**
  * hf_rcuref_get - one more reference, unless the object is dead
+ * hf_rcuref_get_acquire - the same for type-stable memory, which may hold another object by now:
+ * check afterwards that it is still the one that was meant
  *
  * Context:  any; the memory must stay an rcuref until this returns
- * Ordering: none
+ * Ordering: none; of get_acquire acquire on true
  * Errors:   beyond HF_RCUREF_MAX: saturated, reported (RCUREF_OVF), true
  * Return:   false = dead, no reference was taken
  */
@@ -210,14 +205,6 @@ HF_INLINE HF_MUST_CHECK bool hf_rcuref_get(hf_rcuref_t *r)
 	return HF_LIKELY((int32_t)refs >= 0) || hf_detail_rcuref_get_slow(r, refs);
 }
 
-/**
- * hf_rcuref_get_acquire - the same for type-stable memory, which may hold another object by now
- *
- * Check afterwards that it is still the object that was meant.
- *
- * Ordering: acquire on true
- * Return:   false = dead, no reference was taken
- */
 HF_INLINE HF_MUST_CHECK bool hf_rcuref_get_acquire(hf_rcuref_t *r)
 {
 	if (!hf_rcuref_get(r))

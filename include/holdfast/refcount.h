@@ -39,12 +39,11 @@
  *   HF_REFCOUNT_INIT(HF_REFCOUNT_IMMORTAL), or set() to it, is for a static object among others
  *   that are counted. Operations on it report nothing and leave the count as it is; not_zero
  *   returns true, and_test and dec_if_one return false. It is not cheaper: inc and dec each write
- *   the cache line twice, and in between read() sees a value near IMMORTAL. No single add or sub
- *   may be of 2^28 or more while other threads use the count.
+ *   the cache line twice. No single add or sub may be of 2^28 or more while other threads use it.
  *
  * Arguments
  *   r     the count
- *   old   gets the count before the operation; NULL = as the form without _old
+ *   old   of the _old forms: gets the count before, whatever the result is; NULL = not wanted
  *
  * Ordering
  *   operation                                    order
@@ -59,7 +58,6 @@
  *   dec_and_test, sub_and_test, dec_if_one       release; on true also acquire: the thread that
  *                                                frees the object sees all that other threads did
  *                                                with their references
- *   the _old forms                               as the form without
  *
  * State
  *   INT32_MIN  IMMORTAL   SATURATED          -1  0  1                             INT32_MAX
@@ -69,11 +67,11 @@
  *   <---------------- never freed --------------> dead <------------ live ------------->
  *           <- immortal ->< saturated >
  *
- *   SATURATED lies in the middle of the negative half: 2^30 operations in flight when it is stored,
- *   all in the same direction, would be needed to carry the count out of that half. IMMORTAL and
- *   SATURATED each lie in the middle of a zone that extends 2^28 to either side: the operations of
- *   one reference that are in flight at one moment, at most 2^22, cannot confuse the two. A value
- *   that is negative and in neither zone has overflowed or underflowed a moment ago.
+ *   SATURATED lies in the middle of the negative half, 2^30 from either end, and IMMORTAL and
+ *   SATURATED in the middle of zones that extend 2^28 to either side. A thread has one operation in
+ *   flight, and Linux has at most 2^22 threads: so operations of one reference neither carry the
+ *   count out of its half nor confuse the two. A value that is negative and in neither zone has
+ *   overflowed or underflowed a moment ago.
  *
  *   An operation is one unconditional atomic add. The value it returns shows whether it was misuse:
  *
@@ -85,12 +83,10 @@
  *
  * The window
  *   Between a bad add and its repair other threads see the bad value, and operate on it. After an
- *   overflow it is INT32_MIN, from where 2^31 - 1 decrements lead to 0; the window ends with a
- *   store of SATURATED, from where 2^30 operations in one direction, begun before that store, lead
- *   out of the negative half. A thread has one operation in flight, and Linux has at most 2^22
- *   threads. After an underflow, or an increment of 0, the value is -1 or 1: a few more misuses in
- *   the window can make dec_and_test return true. The object was dead before: these are uses after
- *   free already, and are reported. No count can undo them (docs/design/0003-refcount-window.md).
+ *   overflow it is INT32_MIN, from where 2^31 - 1 decrements lead to 0: too many, as above. After an
+ *   underflow, or an increment of 0, it is -1 or 1: a few more misuses in the window can make
+ *   dec_and_test return true. The object was dead before: these are uses after free already, and
+ *   are reported. No count can undo them (docs/design/0003-refcount-window.md).
  *
  * Invariants
  *   I1  An operation that sees a bad old or a bad resulting value stores SATURATED before it
@@ -316,23 +312,17 @@ HF_COLD bool hf_detail_refcount_dec_not_one_slow(hf_refcount_t *r, uint32_t valu
 
 /**
  * hf_refcount_set - give an object its first references
+ * hf_refcount_set_release - the same, and publish the object (type-stable memory)
  * @n: 1 to INT32_MAX; 0 = dead from the start; HF_REFCOUNT_IMMORTAL = it is never freed
  *
- * Context:  before any other thread can see the object
- * Ordering: none
+ * Context:  no other thread can find a live object in this memory
+ * Ordering: none; of set_release release
  */
 HF_INLINE void hf_refcount_set(hf_refcount_t *r, int32_t n)
 {
 	hf_atomic32_store_relaxed(&r->refs, (uint32_t)n);
 }
 
-/**
- * hf_refcount_set_release - hf_refcount_set(), and publish the object (type-stable memory)
- * @n: 1 to INT32_MAX
- *
- * Context:  no other thread can find a live object in this memory
- * Ordering: release
- */
 HF_INLINE void hf_refcount_set_release(hf_refcount_t *r, int32_t n)
 {
 	hf_atomic32_store_release(&r->refs, (uint32_t)n);
@@ -367,8 +357,8 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_is_one_acquire(const hf_refcount_t *r)
 }
 
 /**
- * hf_refcount_inc - one more reference
- * hf_refcount_add - more references
+ * hf_refcount_inc, hf_refcount_inc_old - one more reference
+ * hf_refcount_add, hf_refcount_add_old - more references
  * @i: how many, at least 1
  *
  * Context:  the caller has a reference
@@ -380,18 +370,31 @@ HF_INLINE void hf_refcount_inc(hf_refcount_t *r)
 	hf_detail_refcount_add(1, r, NULL);
 }
 
+HF_INLINE void hf_refcount_inc_old(hf_refcount_t *r, int32_t *old)
+{
+	hf_detail_refcount_add(1, r, old);
+}
+
 HF_INLINE void hf_refcount_add(int32_t i, hf_refcount_t *r)
 {
 	hf_detail_refcount_add(i, r, NULL);
 }
 
+HF_INLINE void hf_refcount_add_old(int32_t i, hf_refcount_t *r, int32_t *old)
+{
+	hf_detail_refcount_add(i, r, old);
+}
+
 /**
- * hf_refcount_inc_not_zero - one more reference, unless the object is dead
- * hf_refcount_add_not_zero - more references, unless the object is dead
+ * hf_refcount_inc_not_zero, hf_refcount_inc_not_zero_old - one more, unless the object is dead
+ * hf_refcount_add_not_zero, hf_refcount_add_not_zero_old - more, unless the object is dead
+ * hf_refcount_inc_not_zero_acquire, hf_refcount_add_not_zero_acquire - for type-stable memory
+ * hf_refcount_inc_not_zero_acquire_old, hf_refcount_add_not_zero_acquire_old - for such memory, too
  * @i: how many, at least 1
  *
- * Context:  its memory is valid; the caller need not have a reference
- * Ordering: none, but a control dependency on true
+ * Context:  its memory is valid; the caller need not have a reference. After _acquire check that it
+ *           is still the object that was meant
+ * Ordering: none, but a control dependency on true; of _acquire acquire on true
  * Errors:   past INT32_MAX: saturated, reported (ADD_NOT_ZERO_OVF), true
  * Return:   false = dead, nothing done
  */
@@ -400,23 +403,29 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_inc_not_zero(hf_refcount_t *r)
 	return hf_detail_refcount_add_not_zero(1, r, NULL, false);
 }
 
+HF_INLINE HF_MUST_CHECK bool hf_refcount_inc_not_zero_old(hf_refcount_t *r, int32_t *old)
+{
+	return hf_detail_refcount_add_not_zero(1, r, old, false);
+}
+
+HF_INLINE HF_MUST_CHECK bool hf_refcount_inc_not_zero_acquire(hf_refcount_t *r)
+{
+	return hf_detail_refcount_add_not_zero(1, r, NULL, true);
+}
+
+HF_INLINE HF_MUST_CHECK bool hf_refcount_inc_not_zero_acquire_old(hf_refcount_t *r, int32_t *old)
+{
+	return hf_detail_refcount_add_not_zero(1, r, old, true);
+}
+
 HF_INLINE HF_MUST_CHECK bool hf_refcount_add_not_zero(int32_t i, hf_refcount_t *r)
 {
 	return hf_detail_refcount_add_not_zero(i, r, NULL, false);
 }
 
-/**
- * hf_refcount_inc_not_zero_acquire, hf_refcount_add_not_zero_acquire - for type-stable memory
- * @i: how many, at least 1
- *
- * Context:  as without _acquire; check afterwards that it is still the object that was meant
- * Ordering: acquire on true
- * Errors:   past INT32_MAX: saturated, reported (ADD_NOT_ZERO_OVF), true
- * Return:   false = dead, nothing done
- */
-HF_INLINE HF_MUST_CHECK bool hf_refcount_inc_not_zero_acquire(hf_refcount_t *r)
+HF_INLINE HF_MUST_CHECK bool hf_refcount_add_not_zero_old(int32_t i, hf_refcount_t *r, int32_t *old)
 {
-	return hf_detail_refcount_add_not_zero(1, r, NULL, true);
+	return hf_detail_refcount_add_not_zero(i, r, old, false);
 }
 
 HF_INLINE HF_MUST_CHECK bool hf_refcount_add_not_zero_acquire(int32_t i, hf_refcount_t *r)
@@ -424,9 +433,15 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_add_not_zero_acquire(int32_t i, hf_refc
 	return hf_detail_refcount_add_not_zero(i, r, NULL, true);
 }
 
+HF_INLINE HF_MUST_CHECK bool hf_refcount_add_not_zero_acquire_old(int32_t i, hf_refcount_t *r,
+								  int32_t *old)
+{
+	return hf_detail_refcount_add_not_zero(i, r, old, true);
+}
+
 /**
- * hf_refcount_dec_and_test - drop a reference; was it the last?
- * hf_refcount_sub_and_test - drop references; were they the last?
+ * hf_refcount_dec_and_test, hf_refcount_dec_and_test_old - drop a reference; was it the last?
+ * hf_refcount_sub_and_test, hf_refcount_sub_and_test_old - drop references; were they the last?
  * @i: how many, at least 1; with 0 never true
  *
  * Context:  the caller has that many references, and gives them up
@@ -439,13 +454,23 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_and_test(hf_refcount_t *r)
 	return hf_detail_refcount_sub_and_test(1, r, NULL);
 }
 
+HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_and_test_old(hf_refcount_t *r, int32_t *old)
+{
+	return hf_detail_refcount_sub_and_test(1, r, old);
+}
+
 HF_INLINE HF_MUST_CHECK bool hf_refcount_sub_and_test(int32_t i, hf_refcount_t *r)
 {
 	return hf_detail_refcount_sub_and_test(i, r, NULL);
 }
 
+HF_INLINE HF_MUST_CHECK bool hf_refcount_sub_and_test_old(int32_t i, hf_refcount_t *r, int32_t *old)
+{
+	return hf_detail_refcount_sub_and_test(i, r, old);
+}
+
 /**
- * hf_refcount_dec - drop a reference that is known not to be the last
+ * hf_refcount_dec, hf_refcount_dec_old - drop a reference that is known not to be the last
  *
  * Context:  as hf_refcount_dec_and_test()
  * Ordering: release
@@ -454,6 +479,11 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_sub_and_test(int32_t i, hf_refcount_t *
 HF_INLINE void hf_refcount_dec(hf_refcount_t *r)
 {
 	hf_detail_refcount_dec(r, NULL);
+}
+
+HF_INLINE void hf_refcount_dec_old(hf_refcount_t *r, int32_t *old)
+{
+	hf_detail_refcount_dec(r, old);
 }
 
 /**
@@ -491,72 +521,6 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_not_one(hf_refcount_t *r)
 	if (value == 1)
 		return false;
 	return hf_detail_refcount_dec_not_one_slow(r, value);
-}
-
-/**
- * hf_refcount_inc_old, hf_refcount_add_old - as without _old; *old is the count before
- * hf_refcount_dec_old - as hf_refcount_dec(); *old is the count before
- * @i: how many, at least 1
- *
- * Context:  as the form without
- * Ordering: as the form without
- * Errors:   as the form without
- */
-HF_INLINE void hf_refcount_inc_old(hf_refcount_t *r, int32_t *old)
-{
-	hf_detail_refcount_add(1, r, old);
-}
-
-HF_INLINE void hf_refcount_add_old(int32_t i, hf_refcount_t *r, int32_t *old)
-{
-	hf_detail_refcount_add(i, r, old);
-}
-
-HF_INLINE void hf_refcount_dec_old(hf_refcount_t *r, int32_t *old)
-{
-	hf_detail_refcount_dec(r, old);
-}
-
-/**
- * hf_refcount_inc_not_zero_old, hf_refcount_inc_not_zero_acquire_old - as without _old
- * hf_refcount_add_not_zero_old, hf_refcount_add_not_zero_acquire_old - as without _old
- * hf_refcount_dec_and_test_old, hf_refcount_sub_and_test_old - as without _old
- * @i: how many, at least 1
- *
- * Context:  as the form without
- * Ordering: as the form without
- * Errors:   as the form without
- * Return:   as the form without; *old is the count before, also where the result is false
- */
-HF_INLINE HF_MUST_CHECK bool hf_refcount_inc_not_zero_old(hf_refcount_t *r, int32_t *old)
-{
-	return hf_detail_refcount_add_not_zero(1, r, old, false);
-}
-
-HF_INLINE HF_MUST_CHECK bool hf_refcount_inc_not_zero_acquire_old(hf_refcount_t *r, int32_t *old)
-{
-	return hf_detail_refcount_add_not_zero(1, r, old, true);
-}
-
-HF_INLINE HF_MUST_CHECK bool hf_refcount_add_not_zero_old(int32_t i, hf_refcount_t *r, int32_t *old)
-{
-	return hf_detail_refcount_add_not_zero(i, r, old, false);
-}
-
-HF_INLINE HF_MUST_CHECK bool hf_refcount_add_not_zero_acquire_old(int32_t i, hf_refcount_t *r,
-								  int32_t *old)
-{
-	return hf_detail_refcount_add_not_zero(i, r, old, true);
-}
-
-HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_and_test_old(hf_refcount_t *r, int32_t *old)
-{
-	return hf_detail_refcount_sub_and_test(1, r, old);
-}
-
-HF_INLINE HF_MUST_CHECK bool hf_refcount_sub_and_test_old(int32_t i, hf_refcount_t *r, int32_t *old)
-{
-	return hf_detail_refcount_sub_and_test(i, r, old);
 }
 
 #endif

@@ -49,12 +49,8 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_and_lock(hf_refcount_t *r, hf_spinl
 
 #if HF_ENV_HAS_IRQ
 /**
- * hf_refcount_dec_and_lock_irqsave - the same, with this core's interrupts masked on true
+ * hf_refcount_dec_and_lock_irqsave - as hf_refcount_dec_and_lock(); on true interrupts are masked
  * @flags: for hf_spinlock_unlock_irqrestore(); set only on true
- *
- * Ordering: release; on true also acquire
- * Errors:   as hf_refcount_dec_and_test()
- * Return:   true = the count is 0, the lock is held, interrupts are masked
  */
 HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_and_lock_irqsave(hf_refcount_t *r, hf_spinlock_t *lock,
 							      unsigned long *flags)

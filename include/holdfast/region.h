@@ -64,35 +64,34 @@
  *   Reading zeros. Code that advances by a length which it reads from the file may never end over
  *   zeros; assertions on the file's content may fail (LMDB's do).
  *
- *   After the end. The zeros are visible to the whole process, including threads without a region.
- *   Unless the region knows its file, they stay after its end: map the file again, or unmap the
- *   range. A program that maps it again by itself ends its regions first. A new region inherits a
- *   loss while any region that saw it is open, unless a region's end has mapped the file again.
- *   Later ones read zeros unreported. Of two losses with good pages between them, in one region, a
- *   new region inherits those pages, too.
+ *   After the end. The zeros are visible to the whole process, also to threads without a region.
+ *   Unless the region knows its file they stay: end the regions, then map the file again or unmap
+ *   the range. A new region inherits a loss while any region that saw it is open, unless a region's
+ *   end has mapped the file again; later ones read zeros unreported. Of two losses with good pages
+ *   between them, in one region, it inherits those pages, too.
  *
  *   The mapping. The range should be one mapping with one protection. Code under a region may unmap
  *   a part of it, and other memory may come to that place: a fault replaces no more than the
- *   mapping in which it happened, and the end nothing but zeros and the region's file. A mapping
- *   that was cut in two takes two faults. What is mapped is looked up a few microseconds before it
- *   is replaced: do not unmap what another thread is reading under a region. After a loss do not
- *   call mremap() before the end: zeros that have moved are not recognised.
+ *   mapping in which it happened, and the end nothing but zeros and the region's file. What is
+ *   mapped is looked up a few microseconds before it is replaced: do not unmap what another thread
+ *   is reading under a region. After a loss do not call mremap() before the end: zeros that have
+ *   moved are not recognised.
  *
  *   What the kernel must allow. What is mapped is read from /proc/self/maps. Where that cannot be
  *   opened (no /proc, no file descriptor left), each lost page takes a fault of its own, the zeros
  *   stay, and the end reports the error of open(). A loss cuts the mapping: a process that has
- *   vm.max_map_count mappings dies of it. Zeros that are written to count in RLIMIT_DATA and, with
- *   overcommit_memory 2, as committed: near such a limit each written page takes a fault of its own
- *   and, if the zeros cannot all become writable at the end, they stay read-only, and the end
- *   reports -ENOMEM (12). After mlockall(MCL_FUTURE) the zeros are locked, so the kernel makes all
- *   their page tables at the loss: its time grows with the lost part, and other threads' ends wait.
- *   SIGBUS and SIGSEGV must not be blocked.
+ *   vm.max_map_count mappings dies of it. Near a limit of writable memory (RLIMIT_DATA,
+ *   overcommit_memory 2) each written page takes a fault of its own, zeros that cannot become
+ *   writable at the end stay read-only, and the end reports -ENOMEM (12). After
+ *   mlockall(MCL_FUTURE) a loss takes longer with its size, since the kernel locks the zeros, and
+ *   other threads' ends wait. SIGBUS and SIGSEGV must not be blocked.
  *
  *   What is lost beside the file's end. Data written to a private mapping behind the lost page is
  *   lost, as by a truncation. A huge page (hugetlbfs) is replaced as a whole, and only if all of it
  *   is in the range. If several threads fault on the same loss at once, bytes written there may
- *   become zeros again. SIGBUS is also raised for a page that can't be read from its disk, or
- *   written because the disk is full: then, too, the rest of the range counts as lost.
+ *   become zeros again. The rest of the range counts as lost, too, when SIGBUS is raised for a page
+ *   that can't be read from its disk, or written because the disk is full, or that a userfaultfd
+ *   with UFFD_FEATURE_SIGBUS has not filled yet.
  *
  *   What is not noticed. A file that is truncated and grows again between two accesses causes no
  *   fault: use a lock on the file, or a copy. A system call on a lost page fails with EFAULT,
@@ -104,13 +103,9 @@
  *   key, which a signal handler cannot access. End a region before its memory or its thread ends:
  *   no longjmp past hf_region_end(), no cancellation. If a thread ends with open regions, they are
  *   closed, and one report is made (HF_REPORT_REGION_OPEN_AT_EXIT). In a fork's child the regions
- *   are open that the forking thread has begun, also those of the process, and no others: they may
- *   have been on stacks that the child uses again.
+ *   are open that the forking thread has begun, also those of the process, and no others.
  *
- *   Other handlers. libwayland-server passes a SIGBUS that is not its own on by raise(), without
- *   the address: call hf_nofault_install() after wl_shm_buffer_begin_access() has set its handler.
- *   Catch2 sets handlers at the start of each test case, and at its end restores those before: call
- *   hf_nofault_install() in each test case, and hf_nofault_remove() at its end.
+ *   Other handlers. docs/guide/faults.md says how to live with those of libraries.
  *
  * What it costs
  *   34 ns for begin and end; hf_region_begin_file() and its end each call fstat(), too. A loss:
@@ -199,7 +194,6 @@ HF_BEGIN_DECLS
  *
  * Context:  any thread; not in a signal handler. Calls hf_nofault_install() unless it or
  *           hf_nofault_handle() was called before
- * Ordering: none
  * Errors:   -EINVAL (22): no base, no length, or a range that wraps around; -EBUSY (16): it is open
  *           already, in this thread or for the process; -errno of hf_nofault_install()
  * Return:   0, or an error, and no region is open
@@ -221,7 +215,6 @@ HF_MUST_CHECK int hf_region_begin(hf_region_t *region, const void *base, size_t 
  * to the byte, and a truncation within the last page, which causes no fault, is reported.
  *
  * Context:  as hf_region_begin()
- * Ordering: none
  * Errors:   -EINVAL (22): as above; base and offset don't fit together (not the same place in a
  *           page); flags without exactly one of MAP_SHARED and MAP_PRIVATE, or with MAP_ANONYMOUS;
  *           -EBADF (9): fd is not open
@@ -233,12 +226,7 @@ HF_MUST_CHECK int hf_region_begin_file(hf_region_t *region, const void *base, si
 /**
  * hf_region_begin_process - as hf_region_begin(), for the accesses of all threads
  *
- * A region of a thread's own serves its faults first.
- *
- * Context:  any thread; not in a signal handler. Any thread may end it
- * Ordering: none
- * Errors:   as hf_region_begin()
- * Return:   0, or an error, and no region is open
+ * A region of a thread's own serves its faults first. Any thread may end this one.
  */
 HF_MUST_CHECK int hf_region_begin_process(hf_region_t *region, const void *base,
 					  size_t len) HF_API_EACH;
@@ -249,7 +237,6 @@ HF_MUST_CHECK int hf_region_begin_process(hf_region_t *region, const void *base,
  * @fault:  gets the details; may be NULL
  *
  * Context:  any thread; not in a signal handler; sleeps while another thread recovers a fault
- * Ordering: none
  * Errors:   of a region that this thread has not begun: 0, and fault->error is -EINVAL (22)
  * Return:   the offset of the first lost byte; the region's length: nothing was lost
  */
@@ -274,7 +261,6 @@ HF_MUST_CHECK size_t hf_region_end(hf_region_t *region, struct hf_region_fault *
  * compiles holdfast.c of `make single` adds it.
  *
  * Context:  any thread; not in a signal handler
- * Ordering: none
  * Errors:   -EFAULT (14): it was left at a lost page, or another region replaced a page of the
  *           range meanwhile; -EINVAL (22): as hf_region_begin(), and the function was not called
  * Return:   0: the function has returned, and nothing was lost; or an error

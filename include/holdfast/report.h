@@ -37,7 +37,9 @@
  *   Only hf_report_reset() lowers a counter; it stops at UINT32_MAX.
  *   No report changes the object: the function that found the misuse makes it safe.
  *
- * Example  examples/report.c
+ * Context    any thread
+ * Ordering   none
+ * Example    examples/report.c
  */
 #include "internal/compiler.h"
 #include "internal/env.h"
@@ -109,7 +111,6 @@ HF_BEGIN_DECLS
  * @object: to which object
  *
  * Context:  anywhere, async-signal-safe
- * Ordering: none
  * Errors:   a kind out of range is reported as unknown
  */
 void hf_report(enum hf_report_kind kind, const volatile void *object) HF_API
@@ -145,7 +146,6 @@ void hf_report_set_details_handler(hf_report_details_handler_t handler, void *da
  * @mode: the new mode
  *
  * Context:  any thread; applies to all threads
- * Ordering: none
  * Return:   the previous mode
  */
 enum hf_report_mode hf_report_set_mode(enum hf_report_mode mode) HF_API;
@@ -154,17 +154,12 @@ enum hf_report_mode hf_report_set_mode(enum hf_report_mode mode) HF_API;
  * hf_report_count - how often has this kind been reported?
  * @kind: which one
  *
- * Context:  any thread
- * Ordering: none
  * Return:   reports since the start or hf_report_reset(); 0 for a kind out of range
  */
 uint32_t hf_report_count(enum hf_report_kind kind) HF_API;
 
 /**
  * hf_report_reset - all counters to 0, and each kind may warn again
- *
- * Context:  any thread
- * Ordering: none
  */
 void hf_report_reset(void) HF_API;
 
@@ -173,7 +168,6 @@ void hf_report_reset(void) HF_API;
  * @kind: one out of range is "unknown"
  *
  * Context:  anywhere, async-signal-safe
- * Ordering: none
  * Return:   a constant string, never NULL
  */
 const char *hf_report_text(enum hf_report_kind kind) HF_API;

@@ -8,8 +8,8 @@
  * Use when / not when
  *   In a handler of SIGSEGV or SIGBUS, a crash reporter, or a thread with these signals blocked,
  *   where the operations of nofault_copy.h would kill the process. Elsewhere those are faster:
- *   these query the signal mask and handlers at each call, since no state is kept. Needs no
- *   hf_nofault_install(). Linux user space only: elsewhere this header is empty.
+ *   these query the signal mask and handlers at each call. Needs no hf_nofault_install(). Linux
+ *   user space only: elsewhere this header is empty.
  *
  * Operations
  *   hf_copy_safe                                         returns the bytes NOT copied
@@ -26,7 +26,7 @@
  *   }
  *
  * State
- *   none. A call copies by
+ *   none: a call copies by
  *
  *        hf_copy_nofault()      if Holdfast's handler receives both signals
  *        process_vm_readv()     otherwise, 16 pages a call
@@ -42,8 +42,7 @@
  *       unmapped or mapped during the call, part of a piece may have been copied and not counted.
  *   S2  No lock, no allocation, no more than 1 KiB of stack; errno is kept.
  *
- * Ordering
- *   none
+ * Ordering   none; a word that changes meanwhile may be torn
  *
  * Source   docs/design/0009-nofault.md
  */
@@ -58,8 +57,7 @@ HF_BEGIN_DECLS
  * @src: start, any alignment
  * @len: bytes
  *
- * Context:  any thread, any signal handler: async-signal-safe. Needs no hf_nofault_install()
- * Ordering: none
+ * Context:  any thread, any signal handler: async-signal-safe
  * Errors:   never traps; stops at the first byte that can't be read, or can't be written
  * Return:   bytes NOT copied; 0 = all done
  */
@@ -84,7 +82,6 @@ HF_INLINE int hf_detail_load_safe(void *value, const volatile void *p, size_t le
  * @p:     any alignment
  *
  * Context:  as hf_copy_safe()
- * Ordering: none; a word that changes meanwhile may be torn
  * Return:   0, or -EFAULT (14)
  */
 HF_INLINE HF_MUST_CHECK int hf_load8_safe(uint8_t *value, const volatile void *p)

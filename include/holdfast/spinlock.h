@@ -224,9 +224,10 @@ HF_INLINE void hf_spinlock_unlock_in_child(hf_spinlock_t *lock) HF_RELEASE(lock)
 
 /**
  * hf_spinlock_lock_full - lock, and a full memory barrier
+ * hf_spinlock_unlock_full - unlock, and a full memory barrier
  *
- * Context:  as hf_spinlock_lock()
- * Ordering: full barrier: earlier accesses come before the lock, and before all later ones
+ * Context:  as hf_spinlock_lock() and _unlock()
+ * Ordering: full barrier: earlier accesses come before the lock or unlock, and before all later ones
  */
 HF_INLINE void hf_spinlock_lock_full(hf_spinlock_t *lock) HF_ACQUIRE(lock)
 {
@@ -235,12 +236,6 @@ HF_INLINE void hf_spinlock_lock_full(hf_spinlock_t *lock) HF_ACQUIRE(lock)
 	hf_atomic_fence_seq_cst_at_rmw();
 }
 
-/**
- * hf_spinlock_unlock_full - unlock, and a full memory barrier
- *
- * Context:  as hf_spinlock_unlock()
- * Ordering: full barrier: earlier accesses come before all later ones
- */
 HF_INLINE void hf_spinlock_unlock_full(hf_spinlock_t *lock) HF_RELEASE(lock)
 {
 	hf_spinlock_unlock(lock);
@@ -250,10 +245,12 @@ HF_INLINE void hf_spinlock_unlock_full(hf_spinlock_t *lock) HF_RELEASE(lock)
 #if HF_ENV_HAS_IRQ
 /**
  * hf_spinlock_lock_irqsave - mask this core's interrupts, then lock
+ * hf_spinlock_unlock_irqrestore - unlock, then restore this core's interrupts
+ * @flags: what hf_spinlock_lock_irqsave() returned
  *
- * Context:  any that does not hold it; handlers that take it mask them, too
- * Ordering: acquire
- * Return:   for hf_spinlock_unlock_irqrestore()
+ * Context:  as hf_spinlock_lock() and _unlock(); handlers that take the lock mask them, too
+ * Ordering: acquire; release
+ * Return:   of lock_irqsave the flags
  */
 HF_INLINE unsigned long hf_spinlock_lock_irqsave(hf_spinlock_t *lock) HF_ACQUIRE(lock)
 {
@@ -263,13 +260,6 @@ HF_INLINE unsigned long hf_spinlock_lock_irqsave(hf_spinlock_t *lock) HF_ACQUIRE
 	return flags;
 }
 
-/**
- * hf_spinlock_unlock_irqrestore - unlock, then restore this core's interrupts
- * @flags: what hf_spinlock_lock_irqsave() returned
- *
- * Context:  the holder
- * Ordering: release
- */
 HF_INLINE void hf_spinlock_unlock_irqrestore(hf_spinlock_t *lock, unsigned long flags)
 	HF_RELEASE(lock)
 {

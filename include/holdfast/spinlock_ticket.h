@@ -165,11 +165,9 @@ HF_INLINE void hf_spinlock_ticket_unlock(hf_spinlock_ticket_t *lock)
 
 #if HF_ENV_HAS_IRQ
 /**
- * hf_spinlock_ticket_lock_irqsave - mask this core's interrupts, then lock
- *
- * Context:  any that does not hold it; handlers that take it mask them, too
- * Ordering: acquire
- * Return:   for hf_spinlock_ticket_unlock_irqrestore()
+ * hf_spinlock_ticket_lock_irqsave - as hf_spinlock_lock_irqsave(), for this lock
+ * hf_spinlock_ticket_unlock_irqrestore - as hf_spinlock_unlock_irqrestore(), for this lock
+ * @flags: what hf_spinlock_ticket_lock_irqsave() returned
  */
 HF_INLINE unsigned long hf_spinlock_ticket_lock_irqsave(hf_spinlock_ticket_t *lock) HF_ACQUIRE(lock)
 {
@@ -179,13 +177,6 @@ HF_INLINE unsigned long hf_spinlock_ticket_lock_irqsave(hf_spinlock_ticket_t *lo
 	return flags;
 }
 
-/**
- * hf_spinlock_ticket_unlock_irqrestore - unlock, then restore this core's interrupts
- * @flags: what hf_spinlock_ticket_lock_irqsave() returned
- *
- * Context:  the holder
- * Ordering: release
- */
 HF_INLINE void hf_spinlock_ticket_unlock_irqrestore(hf_spinlock_ticket_t *lock, unsigned long flags)
 	HF_RELEASE(lock)
 {

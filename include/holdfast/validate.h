@@ -60,6 +60,9 @@
  *   through one and released through the other would be reported as not held. Link the shared
  *   library instead.
  *
+ * Context    any thread; a setting applies to all threads
+ * Ordering   none
+ *
  * Invariants
  *   V1  A signal handler releases the locks that it takes: it leaves this thread's list as it was.
  *   V2  A lock that is on a thread's list but is not locked, or was last taken by another thread,
@@ -101,9 +104,6 @@ bool hf_detail_validate_unlock(const void *lock, bool is_locked)
 /**
  * hf_validate_set_hold_limit - set after how long a hold is reported
  * @nanoseconds: 0 = no limit; the default is 100 ms
- *
- * Context:  any thread; applies to all threads
- * Ordering: none
  */
 void hf_validate_set_hold_limit(uint64_t nanoseconds) HF_API;
 
@@ -111,8 +111,6 @@ void hf_validate_set_hold_limit(uint64_t nanoseconds) HF_API;
  * hf_validate_is_held - does this thread hold the lock?
  * @lock: the address of a spinlock, a mutex or a lock half
  *
- * Context:  any thread
- * Ordering: none
  * Return:   true only if it was taken under HF_VALIDATE and is among the watched ones
  */
 bool hf_validate_is_held(const void *lock) HF_API;
@@ -121,8 +119,6 @@ bool hf_validate_is_held(const void *lock) HF_API;
  * hf_validate_set_order - report locks that are taken in both orders?
  * @on: the default is true
  *
- * Context:  any thread; applies to all threads
- * Ordering: none
  * Return:   the previous setting
  */
 bool hf_validate_set_order(bool on) HF_API;
@@ -132,7 +128,6 @@ bool hf_validate_set_order(bool on) HF_API;
  * @lock: its address
  *
  * Context:  any thread; it is not held. init and C++'s destructors do this themselves
- * Ordering: none
  */
 void hf_validate_forget(const void *lock) HF_API;
 
@@ -143,15 +138,12 @@ void hf_validate_forget(const void *lock) HF_API;
  *        NULL = a class of its own
  *
  * Context:  any thread; it is not held
- * Ordering: none
  */
 void hf_validate_set_class(const void *lock, const char *name) HF_API;
 
 /**
  * hf_validate_unwatched_pairs - how often was there no room to watch the order of two locks?
  *
- * Context:  any thread
- * Ordering: none
  * Return:   0 = all were watched
  */
 uint32_t hf_validate_unwatched_pairs(void) HF_API;

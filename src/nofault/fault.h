@@ -8,18 +8,22 @@
  * in the signal handler, with all signals blocked, or in the program's own handler that calls
  * hf_nofault_handle(): it is async-signal-safe, takes no lock and allocates nothing.
  */
-#include <setjmp.h>
 #include <signal.h>
 
 #include "holdfast/internal/atomic.h"
 
+/* A function that does not return, which the thread calls in place of the faulting instruction. */
+struct hf_detail_detour {
+	void (*function)(void *argument); /* NULL = none: the instruction is repeated */
+	void *argument;
+};
+
 /*
  * Takes the signal handler's arguments; SIGSEGV or SIGBUS, raised by an instruction of this thread.
- * Returns true: handled, and the handler returns, or jumps to *jump if that was set, after
- * hf_grace_leave(); false: not handled, nothing was changed.
+ * Returns true: handled, by @detour if that was set; false: not handled, nothing was changed.
  */
 typedef bool (*hf_detail_fault_hook_t)(int signal, const siginfo_t *info, void *context,
-				       sigjmp_buf **jump);
+				       struct hf_detail_detour *detour);
 
 /* Has the program chosen its handler: has it called hf_nofault_install() or hf_nofault_handle()? */
 bool hf_detail_handler_is_chosen(void) __attribute__((visibility("hidden")));

@@ -29,9 +29,6 @@
  *       so the writer sleeps (hf_detail_env_pause()). Readers do not wake it: that would be a
  *       system call in each handler.
  *
- * Ordering
- *   enter  sequentially consistent; leave  release; wait  sequentially consistent
- *
  * Source  McKenney, "Sleepable RCU" (LWN 202847, 2006): the two counters and the two rounds
  */
 #include "../env/env.h"
@@ -45,11 +42,11 @@ struct hf_grace {
 
 /**
  * hf_grace_enter - call before loading the table
- * @grace: the counters
+ * hf_grace_leave - call after the last use of the table
+ * @parity: what hf_grace_enter() returned
  *
  * Context:  any thread, async-signal-safe
- * Ordering: sequentially consistent
- * Return:   the parity, for hf_grace_leave()
+ * Ordering: sequentially consistent; release
  */
 HF_INLINE uint32_t hf_grace_enter(struct hf_grace *grace)
 {
@@ -59,14 +56,6 @@ HF_INLINE uint32_t hf_grace_enter(struct hf_grace *grace)
 	return parity;
 }
 
-/**
- * hf_grace_leave - call after the last use of the table
- * @grace:  the counters
- * @parity: what hf_grace_enter() returned
- *
- * Context:  as hf_grace_enter()
- * Ordering: release
- */
 HF_INLINE void hf_grace_leave(struct hf_grace *grace, uint32_t parity)
 {
 	(void)hf_atomic32_fetch_sub_release(&grace->inside[parity], 1);
@@ -74,7 +63,6 @@ HF_INLINE void hf_grace_leave(struct hf_grace *grace, uint32_t parity)
 
 /**
  * hf_grace_wait - after publishing a new table (seq. cst.), wait until the old one has no readers
- * @grace: the counters
  *
  * Context:  one thread at a time; not inside. GP2
  * Ordering: sequentially consistent

@@ -80,12 +80,13 @@ static bool has_address(int signal, const siginfo_t *info)
 hf_atomic64_t hf_detail_fault_hook;
 
 /* Offers a fault without a site or mark to the regions. */
-static bool call_hook(int signal, const siginfo_t *info, void *context, sigjmp_buf **jump)
+static bool call_hook(int signal, const siginfo_t *info, void *context,
+		      struct hf_detail_detour *detour)
 {
 	hf_detail_fault_hook_t hook =
 		(hf_detail_fault_hook_t)(uintptr_t)hf_atomic64_load_acquire(&hf_detail_fault_hook);
 
-	return hook && hook(signal, info, context, jump);
+	return hook && hook(signal, info, context, detour);
 }
 
 /*
@@ -104,8 +105,16 @@ HF_COLD void report_missing_install(uintptr_t pc)
 	hf_detail_env_print(line, (size_t)(at - line));
 }
 
-/* True = recovered: the handler returns, or jumps if *jump was set. */
-static bool recover(int signal, const siginfo_t *info, void *context, sigjmp_buf **jump)
+#if !HF_ARCH_HAS_SITES
+static __attribute__((noreturn)) void jump_to_mark(void *mark)
+{
+	siglongjmp(((struct hf_detail_mark *)mark)->where, 1);
+}
+#endif
+
+/* True = recovered: the handler returns, or takes the detour that was set. */
+static bool recover(int signal, const siginfo_t *info, void *context,
+		    struct hf_detail_detour *detour)
 {
 	if (!is_fault(signal, info, context)) /* F3: it may have been sent */
 		return false;
@@ -114,7 +123,7 @@ static bool recover(int signal, const siginfo_t *info, void *context, sigjmp_buf
 	uintptr_t to = hf_detail_sites_find((uintptr_t)HF_ARCH_CONTEXT_PC(u));
 
 	if (!to)
-		return call_hook(signal, info, context, jump);
+		return call_hook(signal, info, context, detour);
 	if (HF_UNLIKELY(!hf_detail_handler_is_chosen())) {
 		report_missing_install((uintptr_t)HF_ARCH_CONTEXT_PC(u));
 		return false;
@@ -125,12 +134,13 @@ static bool recover(int signal, const siginfo_t *info, void *context, sigjmp_buf
 
 	if (!mark ||
 	    (has_address(signal, info) && !hf_detail_mark_accesses(mark, (uintptr_t)info->si_addr)))
-		return call_hook(signal, info, context, jump);
+		return call_hook(signal, info, context, detour);
 	if (HF_UNLIKELY(!hf_detail_handler_is_chosen())) {
 		report_missing_install(0);
 		return false;
 	}
-	*jump = (sigjmp_buf *)(uintptr_t)&mark->where;
+	detour->function = jump_to_mark;
+	detour->argument = (void *)(uintptr_t)mark;
 #endif
 	last_fault.signal = signal;
 	last_fault.code = info->si_code;
@@ -139,24 +149,34 @@ static bool recover(int signal, const siginfo_t *info, void *context, sigjmp_buf
 	return true;
 }
 
-/* Leaves the handler, after hf_grace_leave(), with the mask that its return would restore. */
-static __attribute__((noreturn)) void leave_by_jump(sigjmp_buf *jump, const void *context)
+/*
+ * The handler's last step, after hf_grace_leave(). The return from the signal calls the function:
+ * the kernel restores what it has saved, which a jump out of the handler would lose: the mask,
+ * vector registers, protection keys, an alternate stack with SS_AUTODISARM. Without sites nothing
+ * is known of the context, and only the mask is restored.
+ */
+static void take_detour(const struct hf_detail_detour *detour, void *context)
 {
-	(void)pthread_sigmask(SIG_SETMASK, &((const ucontext_t *)context)->uc_sigmask, NULL);
-	siglongjmp(*jump, 1);
+	ucontext_t *u = (ucontext_t *)context;
+
+	if (!detour->function)
+		return;
+#if HF_ARCH_HAS_SITES
+	HF_ARCH_CONTEXT_CALL(u, detour->function, detour->argument);
+#else
+	(void)pthread_sigmask(SIG_SETMASK, &u->uc_sigmask, NULL);
+	detour->function(detour->argument);
+#endif
 }
 
 bool hf_nofault_handle(int signal, const void *information, void *context)
 {
-	sigjmp_buf *jump = NULL;
+	struct hf_detail_detour detour = { NULL, NULL };
 
 	hf_detail_handler_set_chosen();
-	if (!information)
+	if (!information || !recover(signal, (const siginfo_t *)information, context, &detour))
 		return false;
-	if (!recover(signal, (const siginfo_t *)information, context, &jump))
-		return false;
-	if (jump)
-		leave_by_jump(jump, context);
+	take_detour(&detour, context);
 	return true;
 }
 
@@ -263,15 +283,14 @@ static __attribute__((noinline)) struct next handle(int signal, siginfo_t *info,
 	struct sigaction before;
 	sigset_t mask;
 	int error = errno; /* F2 of nofault_handler.h: it is kept */
-	sigjmp_buf *jump = NULL;
+	struct hf_detail_detour detour = { NULL, NULL };
 	uint32_t parity = hf_grace_enter(&hf_detail_inside);
-	bool passes = !recover(signal, info, context, &jump) &&
+	bool passes = !recover(signal, info, context, &detour) &&
 		      choose_before(signal, info, context, &before);
 
 	hf_grace_leave(&hf_detail_inside, parity);
 	errno = error;
-	if (jump)
-		leave_by_jump(jump, context);
+	take_detour(&detour, context);
 	if (!passes)
 		return next;
 	/* The mask that the kernel would have set for it; our return restores the thread's. */
@@ -307,15 +326,14 @@ void hf_detail_handler(int signal, siginfo_t *info, void *context)
 void hf_detail_watching_handler(int signal, siginfo_t *info, void *context)
 {
 	uint64_t flags = hf_arch_alignment_checks_off();
-	sigjmp_buf *jump = NULL;
+	struct hf_detail_detour detour = { NULL, NULL };
 	int error = errno; /* F2 of nofault_handler.h: it is kept */
 	uint32_t parity = hf_grace_enter(&hf_detail_inside);
 
-	if (!recover(signal, info, context, &jump))
+	if (!recover(signal, info, context, &detour))
 		die_of(signal, info, context);
 	hf_grace_leave(&hf_detail_inside, parity);
 	errno = error;
-	if (jump)
-		leave_by_jump(jump, context);
+	take_detour(&detour, context);
 	hf_arch_alignment_checks_restore(flags);
 }

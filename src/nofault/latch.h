@@ -11,10 +11,6 @@
  *   never freed, and must be safe to read in any mix of versions: the result is used only if
  *   hf_latch_retry() returns false. Elsewhere liburcu is better.
  *
- * Operations
- *   hf_latch_begin, hf_latch_retry           read: which copy, and was it changed meanwhile?
- *   hf_latch_write_begin, hf_latch_publish   write: which copy, and it is the one to read now
- *
  * State
  *   version, and the copies 0 and 1: readers read copy version % 2, a writer changes the other
  *
@@ -28,13 +24,6 @@
  *   L2  A reader retries only if a writer has published since: a writer that is stopped blocks no
  *       reader.
  *
- * Ordering
- *   begin    acquire: what was published with this version can be read
- *   retry    what was read before comes before its look at the version
- *   write_begin  what was published before comes before what is stored now
- *   publish  release
- *   One writer at a time, under a lock of its own.
- *
  * Source  the latch of a sequence count; docs/design/0009-nofault.md
  */
 #include "holdfast/internal/atomic.h"
@@ -45,27 +34,18 @@ struct hf_latch {
 };
 
 /**
- * hf_latch_begin - begin to read, and select the copy
- * @latch: of the two copies
+ * hf_latch_begin - begin to read, and select the copy: the version % 2
+ * hf_latch_retry - was that copy changed since? Then discard what was read
  *
  * Context:  any thread, async-signal-safe
- * Ordering: acquire
- * Return:   the version; the copy is that % 2
+ * Ordering: acquire; what was read before comes before its look at the version
+ * Return:   the version; true: it was
  */
 HF_INLINE uint32_t hf_latch_begin(const struct hf_latch *latch)
 {
 	return hf_atomic32_load_acquire(&latch->version);
 }
 
-/**
- * hf_latch_retry - was the copy changed since hf_latch_begin()?
- * @latch:   of the two copies
- * @version: what hf_latch_begin() returned
- *
- * Context:  as hf_latch_begin()
- * Ordering: what was read before comes before its look at the version
- * Return:   true: it was; discard what was read
- */
 HF_INLINE bool hf_latch_retry(const struct hf_latch *latch, uint32_t version)
 {
 	hf_atomic32_fence_acquire(&latch->version); /* L1 */
@@ -73,12 +53,12 @@ HF_INLINE bool hf_latch_retry(const struct hf_latch *latch, uint32_t version)
 }
 
 /**
- * hf_latch_write_begin - begin to write, and select the copy
- * @latch: of the two copies
+ * hf_latch_write_begin - begin to write, and select the copy: the next version % 2
+ * hf_latch_publish - from now on that copy is read
  *
- * Context:  one writer at a time
- * Ordering: what was published before comes before what is stored now
- * Return:   the next version; the copy is that % 2
+ * Context:  one writer at a time, under a lock of its own
+ * Ordering: what was published before comes before what is stored now; release
+ * Return:   the next version
  */
 HF_INLINE uint32_t hf_latch_write_begin(const struct hf_latch *latch)
 {
@@ -88,14 +68,6 @@ HF_INLINE uint32_t hf_latch_write_begin(const struct hf_latch *latch)
 	return version + 1;
 }
 
-/**
- * hf_latch_publish - from now on that copy is read
- * @latch:   of the two copies
- * @version: what hf_latch_write_begin() returned
- *
- * Context:  the writer
- * Ordering: release
- */
 HF_INLINE void hf_latch_publish(struct hf_latch *latch, uint32_t version)
 {
 	hf_atomic32_store_release(&latch->version, version);

@@ -10,10 +10,6 @@
  */
 #include "implementation.h"
 
-#if HF_ARCH_HAS_REP && HF_HAS_VECTORS
-typedef long long hf_detail_w16 __attribute__((vector_size(16), may_alias, aligned(1)));
-#endif
-
 /* Unaligned code makes small sizes up to a fifth slower, depending on its place. */
 #define HF_DETAIL_ENTRY __attribute__((__noinline__, aligned(64)))
 

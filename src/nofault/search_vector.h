@@ -39,7 +39,7 @@
 #define FIRST_OF(bits) ((size_t)__builtin_ctz(bits))
 #define FIRST_BYTE_OF(word) ((size_t)__builtin_ctzll(word) / 8)
 
-#define FOUND(at) ((struct hf_memory_result){ (size_t)(at), 0 })
+#define FOUND(at) ((struct hf_memory_result){ at, 0 })
 #define NOT_FOUND ((struct hf_memory_result){ len, -HF_ENOENT })
 #define ALL_EQUAL ((struct hf_memory_result){ len, 0 })
 
@@ -194,7 +194,7 @@ one_by_one: /* to the end: the hit may be gone by now */
 	if (HF_LIKELY(!hits))
 		return NOT_FOUND;
 found:
-	return FOUND(at - p + FIRST_OF(hits));
+	return FOUND((size_t)(at - p) + FIRST_OF(hits));
 fault:
 	return hf_detail_find_bytes(p, byte, len, (size_t)(at - p));
 }

@@ -3,12 +3,8 @@
  * call - hf_region_call(): a function that is left by a jump at the first lost page. Compiled with
  * -fexceptions, for what leaves the function otherwise.
  */
-#define _GNU_SOURCE /* REG_RIP */
 #include <setjmp.h>
-#include <signal.h>
-#include <ucontext.h>
 
-#include "../env/env.h"
 #include "regions.h"
 
 /* What a lost page leaves hf_region_call() by, and what a callee must keep. */
@@ -17,57 +13,17 @@ struct call_frame {
 	struct hf_arch_fp_control control;
 };
 
-/* Before the jump: removes regions that the function has not ended. */
-static void close_newer(hf_region_t *r, uint32_t parity)
+/* The regions that the function has begun lie in frames that are intact until the jump. */
+void hf_detail_region_leave_call(void *region)
 {
-	struct hf_detail_regions *all = &hf_detail_open_regions;
-	const struct hf_grace *grace = &all->grace;
-	uint64_t me = (uint64_t)(uintptr_t)r;
-	uint64_t newer = hf_atomic64_load_seq_cst(&hf_detail_my_regions.top);
+	hf_region_t *r = (hf_region_t *)region, *newest;
 
-	hf_atomic64_store_seq_cst(&hf_detail_my_regions.top, me); /* G3 */
-	hf_grace_leave(&all->grace, parity);
-	/* Their memory will be reused. G4: do not wait while our own parity is held. */
-	for (uint32_t n = 0; newer != me && (hf_atomic32_load_seq_cst(&grace->inside[0]) ||
-					     hf_atomic32_load_seq_cst(&grace->inside[1]));
-	     n++)
-		hf_detail_env_pause(n);
-	while (newer != me) {
-		const hf_region_t *closed = hf_detail_region_of(newer);
-
-		if (hf_atomic64_load_seq_cst(&closed->lost) != HF_DETAIL_REGION_NONE)
-			(void)hf_atomic32_fetch_sub_release(&all->losses, 1); /* R2 */
-		newer = hf_atomic64_load_relaxed(&closed->below);
+	for (;;) {
+		newest = hf_detail_region_of(hf_atomic64_load_relaxed(&hf_detail_my_regions.top));
+		if (newest == r)
+			siglongjmp(((struct call_frame *)r->jump)->where, 1);
+		if (hf_region_end(newest, NULL)) {}
 	}
-}
-
-#if HF_ARCH_HAS_SITES
-/* Where the return from the signal continues, on the thread's stack. */
-static __attribute__((noreturn)) void leave_call(struct call_frame *frame)
-{
-	siglongjmp(frame->where, 1);
-}
-#endif
-
-void hf_detail_region_leave_call(hf_region_t *r, uint32_t parity, void *context, sigjmp_buf **jump)
-{
-	struct call_frame *frame = (struct call_frame *)r->jump;
-
-	close_newer(r, parity);
-#if HF_ARCH_HAS_SITES
-	/*
-	 * The kernel restores what it has saved at the signal: the mask, vector registers,
-	 * protection keys, an alternate stack with SS_AUTODISARM. A jump out of the handler would
-	 * lose that.
-	 */
-	ucontext_t *u = (ucontext_t *)context;
-
-	(void)jump;
-	HF_ARCH_CONTEXT_CALL(u, leave_call, frame);
-#else
-	(void)context;
-	*jump = &frame->where;
-#endif
 }
 
 /* For an exception, a pthread_exit() or a cancellation that leaves the function. */

@@ -87,7 +87,7 @@ static void note_write(hf_region_t *r, struct region_write write)
 /* How a fault is answered. */
 enum answer {
 	PASS_ON,
-	REPEAT,       /* the access is repeated, and judged anew if it faults again */
+	REPEAT, /* the access is repeated, and judged anew if it faults again; or the detour taken */
 	LOOK_UP_FILE, /* the same, after hf_detail_region_look_up_file(), not inside */
 };
 
@@ -240,7 +240,8 @@ static bool is_fetch(uintptr_t address, const void *context)
 #endif
 }
 
-bool hf_detail_region_handle(int signal, const siginfo_t *info, void *context, sigjmp_buf **jump)
+bool hf_detail_region_handle(int signal, const siginfo_t *info, void *context,
+			     struct hf_detail_detour *detour)
 {
 	struct hf_detail_regions *all = &hf_detail_open_regions;
 	uintptr_t address = (uintptr_t)info->si_addr;
@@ -261,15 +262,13 @@ bool hf_detail_region_handle(int signal, const siginfo_t *info, void *context, s
 		uintptr_t page = hf_detail_page_down(address);
 
 		hf_detail_region_note(all, r, page > r->base ? page : r->base);
-		HF_DETAIL_PROBE3(region_fault, address, r, signal);
-		hf_detail_region_leave_call(r, parity, context, jump);
-		errno = error;
-		return true;
-	}
-	if (r && is_lost)
-		answer = replace_lost(r, address);
-	else if (r && may_open(r, address) && open_lost(r, address))
+		*detour = (struct hf_detail_detour){ hf_detail_region_leave_call, r };
 		answer = REPEAT;
+	} else if (r && is_lost) {
+		answer = replace_lost(r, address);
+	} else if (r && may_open(r, address) && open_lost(r, address)) {
+		answer = REPEAT;
+	}
 	if (answer == REPEAT)
 		HF_DETAIL_PROBE3(region_fault, address, r, signal);
 	hf_grace_leave(&all->grace, parity);

@@ -29,9 +29,7 @@
  *       always finds a consistent list.
  *   G4  A handler takes no lock, allocates nothing, and waits for no file: what is known of a
  *       region's file is looked up outside of the grace period (file.c). Threads that fault on the
- *       same loss each make their own mapping, and the lowest page counts. (Exception: where
- *       hf_region_call() leaves regions that the function has not ended, the handler waits until
- *       the handlers of other threads have returned.)
+ *       same loss each make their own mapping, and the lowest page counts.
  *   G5  Only pages of the range are replaced, and only for SIGBUS with BUS_ADRERR, or with
  *       gVisor's code for it.
  *   G6  A fault replaces pages of the mapping in which it happened and of no other, and a region
@@ -42,7 +40,8 @@
  *       A reader finds each element that stays in the list: a removed one keeps its pointer until
  *       no reader is inside.
  *   R2  `losses` counts the open regions with a loss. It is incremented before the region is
- *       marked.
+ *       marked. Those of a thread that ended with open regions stay counted, since they cannot be
+ *       read any more: from then on each begin looks at all open regions, in vain.
  *   R3  A list that a misuse has made a circle (a region that was begun in two threads; a thread
  *       that ended with an open region, whose memory another has got) is followed for
  *       HF_DETAIL_REGION_MOST steps and no more: a signal handler must return.

@@ -12,8 +12,7 @@
  *   call.c          hf_region_call()
  *   mapping.c       what is mapped at an address
  */
-#include <setjmp.h>
-
+#include "../nofault/fault.h"
 #include "mapping.h"
 #include "region_list.h"
 
@@ -48,7 +47,8 @@ int hf_detail_region_prepare(hf_region_t *r, const void *base, size_t len);
 void hf_detail_region_open(hf_region_t *r);
 
 /* lost.c: serves a fault of this thread (src/nofault/fault.h). */
-bool hf_detail_region_handle(int signal, const siginfo_t *info, void *context, sigjmp_buf **jump);
+bool hf_detail_region_handle(int signal, const siginfo_t *info, void *context,
+			     struct hf_detail_detour *detour);
 
 /*
  * lost.c: the end of a region that does not know its file. The zeros stay; they become writable if
@@ -57,10 +57,10 @@ bool hf_detail_region_handle(int signal, const siginfo_t *info, void *context, s
 int hf_detail_region_leave_zeros(hf_region_t *r, uint64_t lost);
 
 /*
- * call.c: a page was lost under hf_region_call(). Leaves the grace period, and changes the context
- * or *jump so that the thread leaves the call when its signal handler has returned.
+ * call.c: the detour of a fault in a region of hf_region_call(): ends the regions that the function
+ * has begun, and leaves it.
  */
-void hf_detail_region_leave_call(hf_region_t *r, uint32_t parity, void *context, sigjmp_buf **jump);
+__attribute__((noreturn)) void hf_detail_region_leave_call(void *region);
 
 #pragma GCC visibility pop
 

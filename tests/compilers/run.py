@@ -121,6 +121,7 @@ REFUSED = [
     ("32-bit RISC-V", "clang", ["--target=riscv32-none-elf"], "64-bit pointers"),
     ("old gcc", "gcc", OLD, "needs gcc 8 or newer"),
     ("old clang", "clang", ["-U__clang_major__", "-D__clang_major__=9"], "needs clang 10 or newer"),
+    ("C90", "gcc", ["-std=c90"], "needs C99 or newer, or GNU C"),
     ("C++98", "gcc", ["-x", "c++", "-std=c++98"], "needs C[+][+]11 or newer"),
     ("another compiler", "gcc", ["-U__GNUC__"], "MSVC lacks"),
 ]

@@ -16,11 +16,12 @@ static hf_atomic32_t *handling; /* 1 = in the handler, 2 = may go on */
  * A slow handler: it returns only after another thread has been unloading this object for a while.
  * It sleeps, since on a busy machine each sched_yield() may cost another process's time slice.
  */
-static bool take_time(int signal, const siginfo_t *info, void *context, sigjmp_buf **jump)
+static bool take_time(int signal, const siginfo_t *info, void *context,
+		      struct hf_detail_detour *detour)
 {
 	(void)signal;
 	(void)info;
-	(void)jump;
+	(void)detour;
 	hf_atomic32_store_relaxed(handling, 1);
 	while (hf_atomic32_load_relaxed(handling) != 2)
 		sched_yield();

@@ -5,7 +5,7 @@
     run.py --source-dir DIR --work-dir DIR
 
   alone         the two files include no other file of Holdfast
-  programs      C by gcc, clang and musl-gcc, C++ by g++ and clang++: no warning with -Wshadow; they run
+  programs      C by gcc, clang and musl-gcc, C++ by g++ and clang++: no warning with -Wshadow, of the library also with -Wconversion; they run
   sanitizers    the C program builds and runs with each sanitizer of gcc and clang
   battery       all battery cases pass, in a program built by one command
   names         a plug-in with holdfast.c exports only what the header declares as public
@@ -54,7 +54,7 @@ class Test(Checks):
                 self.build_and_run("C by " + cc, cc, "-O0", *FLAGS[1:], "program.c", "holdfast.c")
                 continue
             cxx = cc.replace("gcc", "g++").replace("clang", "clang++")
-            worked, said = self.run(cc, *FLAGS, "-c", "holdfast.c", "-o", "holdfast.o")
+            worked, said = self.run(cc, *FLAGS, "-Wconversion", "-Wsign-conversion", "-c", "holdfast.c", "-o", "holdfast.o")
             self.check("the library by " + cc, worked, said)
             self.build_and_run("C by " + cc, cc, *FLAGS, "program.c", "holdfast.o")
             self.build_and_run("C++ by " + cxx, cxx, "-std=c++17", *FLAGS, "program.cpp", "holdfast.o")

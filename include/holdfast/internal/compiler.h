@@ -5,8 +5,9 @@
 /*
  * compiler - the few GNU C extensions that the headers use, under one name each.
  *
- * Works with gcc 8+ and clang 10+, as C11 and as C++17; tests/compilers builds with those of gcc 11
- * to 14 and clang 14 to 19 that are installed. Nothing here knows a processor or an environment.
+ * Works with gcc 8+ and clang 10+, as C (gnu89, strict C99 and newer) and as C++11 and newer;
+ * tests/compilers builds with those of gcc 11 to 14 and clang 14 to 19 that are installed. Nothing
+ * here knows a processor or an environment.
  *
  * Every header begins with #pragma GCC system_header, so a program's warning options, such as
  * -Wold-style-cast, do not apply to it. tests/headers/run.py compiles the headers without it.
@@ -20,8 +21,13 @@
 #elif !defined(__clang__) && __GNUC__ < 8
 #error "Holdfast needs gcc 8 or newer, or clang 10 or newer"
 #endif
-#if defined(__cplusplus) && __cplusplus < 201103L
+/* Inline functions: GNU C has had them since gnu89. */
+#if defined(__cplusplus)
+#if __cplusplus < 201103L
 #error "Holdfast needs C++11 or newer: compile with -std=c++11, or leave -std= out"
+#endif
+#elif defined(__STRICT_ANSI__) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#error "Holdfast needs C99 or newer, or GNU C: compile with -std=c11 or -std=gnu89, or leave -std= out"
 #endif
 /*
  * A lockref needs 64-bit atomic operations, and the tables of sites and of parked threads store

@@ -5,7 +5,8 @@
 /*
  * env - which environment (Linux user space, kernel, bare metal): the only place that chooses.
  *
- * Every file env/<environment>.h offers the same things in the same order:
+ * Every file env/<environment>.h offers the same things in the same order; bare.h has the contract
+ * of each function that a port supplies:
  *
  *   types        fixed-width integers, bool, size_t, NULL; nothing else of a C library
  *   nodes        where nothing parks: hf_env_node_get, hf_env_node_put, the queue nodes of waiters.

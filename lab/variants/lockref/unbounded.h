@@ -31,7 +31,7 @@ HF_SLOW bool hf_lockref_unbounded_get_slow(hf_lockref_t *l, int32_t least)
 		if (count < least ||
 		    HF_LIKELY(hf_atomic64_try_cmpxchg_relaxed(
 			    &l->word, &word,
-			    hf_detail_lockref_word(hf_detail_lockref_plus_one(count)))))
+			    HF_DETAIL_LOCKREF_WORD(hf_detail_lockref_plus_one(count)))))
 			break;
 		retries++;
 		hf_wait_retry(&wait, HF_ARCH_WAIT_COUNT_MANY);
@@ -63,7 +63,7 @@ HF_INLINE int32_t hf_lockref_unbounded_put_swaps(hf_lockref_t *l, int32_t keep)
 		int32_t less = hf_detail_lockref_minus_one(hf_detail_lockref_count(word));
 
 		if (HF_LIKELY(hf_atomic64_try_cmpxchg_release(&l->word, &word,
-							      hf_detail_lockref_word(less)))) {
+							      HF_DETAIL_LOCKREF_WORD(less)))) {
 			HF_DETAIL_LOCKREF_NOTE(retries, false);
 			return less;
 		}

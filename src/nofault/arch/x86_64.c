@@ -103,8 +103,9 @@ HF_IMPLEMENTATION size_t hf_detail_copy_fsrm(void *dst, const void *src, size_t 
  * multiple of 16.
  */
 #define PAIR_LOAD_OR(value, p, label)                                                              \
-	HF_ARCH_LOAD_OR("vmovdqa", value, "x", (const sse_t *)(p), label)
-#define PAIR_STORE_OR(p, value, label) HF_ARCH_STORE_OR("vmovdqa", (sse_t *)(p), value, "x", label)
+	HF_ARCH_LOAD_OR("vmovdqa %1, %0", value, "x", (const sse_t *)(p), label)
+#define PAIR_STORE_OR(p, value, label)                                                             \
+	HF_ARCH_STORE_OR("vmovdqa %1, %0", (sse_t *)(p), value, "x", label)
 
 __attribute__((target("avx"), aligned(64))) HF_NO_SANITIZE size_t
 hf_detail_copy_pairs_avx(void *dst, const void *src, size_t words)

@@ -4,9 +4,9 @@
  * each VECTOR_BYTES: 16 (SSE2), 32 (AVX2, or with VECTOR_MASKED AVX-512VL) and 64 (AVX-512F).
  */
 #ifndef HALF
-typedef long long sse_t __attribute__((vector_size(16), may_alias, aligned(1)));
-typedef long long avx_t __attribute__((vector_size(32), may_alias, aligned(1)));
-typedef long long avx512_t __attribute__((vector_size(64), may_alias, aligned(1)));
+typedef unsigned long long sse_t __attribute__((vector_size(16), may_alias, aligned(1)));
+typedef unsigned long long avx_t __attribute__((vector_size(32), may_alias, aligned(1)));
+typedef unsigned long long avx512_t __attribute__((vector_size(64), may_alias, aligned(1)));
 typedef char sse_bytes_t __attribute__((vector_size(16)));
 typedef char avx_bytes_t __attribute__((vector_size(32)));
 
@@ -36,12 +36,12 @@ typedef char avx_bytes_t __attribute__((vector_size(32)));
 #if VECTOR_BYTES == 16
 #define VECTOR sse_t
 #define VECTOR_TARGET
-#define VECTOR_MOVE "movdqu"
+#define VECTOR_MOVE "movdqu %1, %0"
 #define VECTOR_REGISTER "x"
-#define VECTOR_STREAM "movntdq"
+#define VECTOR_STREAM "movntdq %1, %0"
 #define VECTOR_CHARS sse_bytes_t
 #define VECTOR_MOVEMASK __builtin_ia32_pmovmskb128
-#define HALF_MOVE "movdqu"
+#define HALF_MOVE "movdqu %1, %0"
 #elif VECTOR_BYTES == 32
 #define VECTOR avx_t
 #ifdef VECTOR_MASKED
@@ -49,17 +49,17 @@ typedef char avx_bytes_t __attribute__((vector_size(32)));
 #else
 #define VECTOR_TARGET __attribute__((target("avx2")))
 #endif
-#define VECTOR_MOVE "vmovdqu"
+#define VECTOR_MOVE "vmovdqu %1, %0"
 #define VECTOR_REGISTER "x"
-#define VECTOR_STREAM "vmovntdq"
+#define VECTOR_STREAM "vmovntdq %1, %0"
 #define VECTOR_CHARS avx_bytes_t
 #define VECTOR_MOVEMASK __builtin_ia32_pmovmskb256
-#define HALF_MOVE "vmovdqu"
+#define HALF_MOVE "vmovdqu %1, %0"
 #else
 #define VECTOR avx512_t
 #define VECTOR_TARGET __attribute__((target("avx512f")))
-#define VECTOR_MOVE "vmovdqu64"
+#define VECTOR_MOVE "vmovdqu64 %1, %0"
 #define VECTOR_REGISTER "v"
-#define VECTOR_STREAM "vmovntdq"
-#define HALF_MOVE "vmovdqu"
+#define VECTOR_STREAM "vmovntdq %1, %0"
+#define HALF_MOVE "vmovdqu %1, %0"
 #endif

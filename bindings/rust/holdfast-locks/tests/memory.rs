@@ -3,12 +3,12 @@
 
 use std::env;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::PathBuf;
 use std::process::Command;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use holdfast_locks::nofault::{self, Fault};
@@ -93,23 +93,6 @@ fn words() {
     }
     check!(u8 u16 u32 u64 i8 i16 i32 i64);
     assert!(nofault::is_owned());
-}
-
-#[test]
-fn by_many_threads() {
-    let pages = Pages::new();
-    let at = pages.before_end(100) as usize;
-    thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(move || {
-                for _ in 0..2_000 {
-                    let mut to = [0; 200];
-                    let fault = unsafe { nofault::copy(&mut to, at as *const u8) }.unwrap_err();
-                    assert_eq!((fault.done, to[99], to[100]), (100, 1, 0));
-                }
-            });
-        }
-    });
 }
 
 #[test]
@@ -263,18 +246,6 @@ fn truncated_meanwhile() {
 }
 
 #[test]
-fn one_region_in_another() {
-    let temporary = Temporary::new(&vec![7; 4 * page()]);
-    let file = MappedFile::open(&temporary.0).unwrap();
-    temporary.truncate(2 * page());
-    let outer = file.with(|_| {
-        assert_eq!(lost(&file), Some(2 * page()));
-        file.read_at(0, &mut [0; 100]).unwrap();
-    });
-    assert_eq!(outer.unwrap_err().offset, 2 * page());
-}
-
-#[test]
 fn a_panic_ends_the_region() {
     let temporary = Temporary::new(&vec![7; 2 * page()]);
     let file = MappedFile::open(&temporary.0).unwrap();
@@ -287,58 +258,6 @@ fn a_panic_ends_the_region() {
     }));
     assert!(panicked.is_err());
     assert_eq!(lost(&file), Some(page()));
-}
-
-/// After the file has its old length again, new regions report no loss.
-#[test]
-fn many_threads_forget_a_loss_that_was_healed() {
-    let (content, stop) = (vec![7; 64 * page()], AtomicBool::new(false));
-    let (rounds, losses) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let temporary = Temporary::new(&content);
-    let file = MappedFile::open(&temporary.0).unwrap();
-    let wait = |counter: &AtomicUsize, more: usize| {
-        let from = counter.load(Ordering::Relaxed);
-        while counter.load(Ordering::Relaxed) < from + more {
-            thread::yield_now();
-        }
-    };
-    thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(|| {
-                while !stop.load(Ordering::Relaxed) {
-                    losses.fetch_add(usize::from(lost(&file).is_some()), Ordering::Relaxed);
-                    rounds.fetch_add(1, Ordering::Relaxed);
-                }
-            });
-        }
-        temporary.truncate(16 * page());
-        wait(&losses, 20);
-        OpenOptions::new().write(true).open(&temporary.0).unwrap().write_all(&content).unwrap();
-        // Regions that were open at the loss may still report it; later ones must not.
-        let healed = (0..100).any(|_| {
-            let before = losses.load(Ordering::Relaxed);
-            wait(&rounds, 500);
-            losses.load(Ordering::Relaxed) == before
-        });
-        stop.store(true, Ordering::Relaxed);
-        assert!(healed);
-    });
-}
-
-#[test]
-fn many_threads_meet_the_loss() {
-    for _ in 0..20 {
-        let temporary = Temporary::new(&vec![7; 8 * page()]);
-        let file = MappedFile::open(&temporary.0).unwrap();
-        thread::scope(|scope| {
-            for _ in 0..4 {
-                scope.spawn(|| while lost(&file).is_none() {});
-                scope.spawn(|| while file.read_at(6 * page(), &mut [0; 64]).is_ok() {});
-            }
-            temporary.truncate(3 * page() + 1);
-        });
-        assert_eq!(lost(&file), Some(3 * page() + 1));
-    }
 }
 
 #[test]

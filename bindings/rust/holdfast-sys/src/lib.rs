@@ -98,76 +98,45 @@ macro_rules! functions {
 mod functions;
 pub use functions::*;
 
-word! {
-    /// A saturating reference count: `holdfast/refcount.h`.
-    hf_refcount_t, i32, 1
+/// Defines types that are made from a number.
+macro_rules! counted {
+    ($($name:ident, $word:ty, $number:ident: $kind:ty => $value:expr, $about:literal;)*) => {$(
+        word! {
+            #[doc = $about]
+            $name, $word, 1
+        }
+
+        impl $name {
+            /// As the initialiser of the C header.
+            #[inline]
+            pub const fn new($number: $kind) -> Self {
+                Self::from_words([$value])
+            }
+        }
+    )*};
 }
 
-impl hf_refcount_t {
-    /// Makes a count of `n` references, or [`HF_REFCOUNT_IMMORTAL`].
-    #[inline]
-    pub const fn new(n: i32) -> Self {
-        Self::from_words([n])
-    }
-}
-
-word! {
-    /// A reference count for RCU-style lookup: `holdfast/rcuref.h`.
-    hf_rcuref_t, u32, 1
-}
-
-impl hf_rcuref_t {
-    /// Makes a count of `n` references; 0 = dead.
-    #[inline]
-    pub const fn new(n: u32) -> Self {
-        Self::from_words([if n == 0 { 0xe000_0000 } else { n - 1 }])
-    }
-}
-
-word! {
-    /// A lock and a reference count in 64 bits: `holdfast/lockref.h`.
-    hf_lockref_t, u64, 1
-}
-
-impl hf_lockref_t {
-    /// Makes an unlocked lock with `count` references.
-    #[inline]
-    pub const fn new(count: i32) -> Self {
-        Self::from_words([(count as u32 as u64) << 32])
-    }
+counted! {
+    hf_refcount_t, i32, n: i32 => n, "A saturating reference count: `holdfast/refcount.h`.";
+    hf_rcuref_t, u32, n: u32 => if n == 0 { 0xe000_0000 } else { n - 1 },
+        "A reference count for RCU-style lookup: `holdfast/rcuref.h`.";
+    hf_lockref_t, u64, count: i32 => (count as u32 as u64) << 32,
+        "A lock and a reference count in 64 bits: `holdfast/lockref.h`.";
+    hf_lockref_waitfree_t, u64, count: i32 => (count as u32 as u64) << 32,
+        "A lock and a reference count, whose get and put are one add: `holdfast/lockref_waitfree.h`.";
 }
 
 word! {
-    /// A lock and a reference count, whose get and put are one add: `holdfast/lockref_waitfree.h`.
-    hf_lockref_waitfree_t, u64, 1
-}
-
-impl hf_lockref_waitfree_t {
-    /// Makes an unlocked lock with `count` references.
-    #[inline]
-    pub const fn new(count: i32) -> Self {
-        Self::from_words([(count as u32 as u64) << 32])
-    }
-}
-
-/// A region of a mapping that may lose pages: `holdfast/region.h`. It must not be moved between
-/// begin and end.
-#[repr(C, align(8))]
-pub struct hf_region_t {
-    bytes: UnsafeCell<[u8; 152]>,
+    /// A region of a mapping that may lose pages: `holdfast/region.h`. It must not be moved between
+    /// begin and end.
+    hf_region_t, u64, 19
 }
 
 impl hf_region_t {
     /// Makes a region that has not begun.
     #[inline]
     pub const fn new() -> Self {
-        Self { bytes: UnsafeCell::new([0; 152]) }
-    }
-
-    /// Returns the address, for the functions.
-    #[inline]
-    pub const fn get(&self) -> *mut Self {
-        self.bytes.get() as *mut Self
+        Self::from_words([0; 19])
     }
 }
 
@@ -229,7 +198,6 @@ pub struct hf_iovec_stop {
 
 /// A kind of misuse: the constants `HF_REPORT_...`.
 pub type hf_report_kind = c_uint;
-
 /// What `hf_nofault_check` finds; the constants are `HF_NOFAULT_...`.
 pub type hf_nofault_obstacle = c_uint;
 /// How misuse is reported: the constants `HF_REPORT_MODE_...`.

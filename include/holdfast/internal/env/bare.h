@@ -45,20 +45,14 @@ HF_BEGIN_DECLS
 
 /**
  * hf_env_node_get - take a queue node for the context that runs now
+ * hf_env_node_put - give it back
+ * @index: what hf_env_node_get() returned
  *
  * Context:  any that takes locks, and is not preempted by another that does
  * Ordering: none
  * Return:   1 + slot * HF_NODES + n, at most 32767; 0 = none is free
  */
 uint32_t hf_env_node_get(void);
-
-/**
- * hf_env_node_put - give back what hf_env_node_get() returned
- * @index: that result
- *
- * Context:  the same
- * Ordering: none
- */
 void hf_env_node_put(uint32_t index);
 
 HF_END_DECLS
@@ -104,50 +98,37 @@ HF_INLINE void hf_env_preempt_enable(void)
  */
 #define hf_env_spin_hints(ns) ((uint32_t)(ns) / HF_ARCH_HINT_NS + 1)
 
-/*
- * How many processors there are: a number or an expression, which a system with more than
- * HF_WAIT_FEW_PROCESSORS defines before.
- */
-#ifndef HF_ENV_PROCESSORS
-#define HF_ENV_PROCESSORS 1
-#endif
-
 /**
  * hf_env_processors - how many processors may compete for a line?
+ *
+ * A system with more than HF_WAIT_FEW_PROCESSORS defines HF_ENV_PROCESSORS before, as a number or an
+ * expression.
  *
  * Context:  any
  * Ordering: none
  * Return:   at least 1
  */
+#ifndef HF_ENV_PROCESSORS
+#define HF_ENV_PROCESSORS 1
+#endif
 #define hf_env_processors() ((uint32_t)(HF_ENV_PROCESSORS))
 
-/* Nothing parks here, so no thread needs the processor. */
 #define HF_ENV_HAS_PARK 0
-
-/* No mapping loses pages here, and none is replaced: no region.h, no hf_copy_safe(). */
 #define HF_ENV_HAS_REGION 0
-
-/* Interrupts exist: the locks have their _irqsave forms. */
-#define HF_ENV_HAS_IRQ 1
+#define HF_ENV_HAS_IRQ 1 /* the locks have their _irqsave forms */
 
 HF_BEGIN_DECLS
 
 /**
  * hf_env_irq_save - mask this core's interrupts
+ * hf_env_irq_restore - restore what hf_env_irq_save() masked
+ * @flags: what it returned
  *
  * Context:  any; nests
  * Ordering: none, but the compiler moves no access across
- * Return:   how they were, for hf_env_irq_restore()
+ * Return:   how they were
  */
 unsigned long hf_env_irq_save(void);
-
-/**
- * hf_env_irq_restore - restore the interrupts that hf_env_irq_save() masked
- * @flags: its result
- *
- * Context:  any
- * Ordering: none, but the compiler moves no access across
- */
 void hf_env_irq_restore(unsigned long flags);
 
 HF_END_DECLS

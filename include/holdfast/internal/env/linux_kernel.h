@@ -48,21 +48,8 @@
 /* Queue nodes per slot. */
 #define HF_NODES 4
 
-/**
- * hf_env_node_get - take a queue node for this CPU and context
- *
- * Context:  any; preemption is off, so that no other thread of the CPU uses the slot
- * Ordering: none
- * Return:   1 + ((cpu * 4 + context) * HF_NODES) + n, at most 32767; 0 = none is free
- */
+/* As in bare.h; of this CPU and context: 1 + ((cpu * 4 + context) * HF_NODES) + n. */
 uint32_t hf_env_node_get(void);
-
-/**
- * hf_env_node_put - give back what hf_env_node_get() returned, on the same CPU and in the same
- * context
- *
- * Ordering: none
- */
 void hf_env_node_put(uint32_t index);
 
 /* The nodes are per-CPU data: see internal/node.h. */
@@ -70,7 +57,6 @@ void hf_env_node_put(uint32_t index);
 struct hf_node;
 struct hf_node *hf_env_node(uint32_t index);
 
-/* hf_env_preempt_disable, hf_env_preempt_enable - the kernel's. */
 HF_INLINE void hf_env_preempt_disable(void)
 {
 	preempt_disable();
@@ -81,38 +67,18 @@ HF_INLINE void hf_env_preempt_enable(void)
 	preempt_enable();
 }
 
-/**
- * hf_env_spin_hints - how many spin hints take this long? (a macro: HF_ARCH_HINT_NS comes later)
- * @ns: nanoseconds
- *
- * Not measured: computed from the typical hint, which arch/<cpu>/constants.h gives.
- *
- * Ordering: none
- * Return:   at least 1
- */
+/* As in bare.h: not measured. */
 #define hf_env_spin_hints(ns) ((uint32_t)(ns) / HF_ARCH_HINT_NS + 1)
 
-/**
- * hf_env_processors - how many processors may compete for a line?
- *
- * Ordering: none
- * Return:   at least 1; those that are online
- */
 HF_INLINE uint32_t hf_env_processors(void)
 {
 	return num_online_cpus();
 }
 
-/* A module has the kernel's own mutex: nothing parks here. */
-#define HF_ENV_HAS_PARK 0
-
-/* No mapping loses pages here, and none is replaced: no region.h, no hf_copy_safe(). */
+#define HF_ENV_HAS_PARK 0 /* a module has the kernel's own mutex */
 #define HF_ENV_HAS_REGION 0
-
-/* Interrupts exist: the locks have their _irqsave forms. */
 #define HF_ENV_HAS_IRQ 1
 
-/* hf_env_irq_save, hf_env_irq_restore - the kernel's; of this CPU, and they nest. */
 HF_INLINE unsigned long hf_env_irq_save(void)
 {
 	unsigned long flags;

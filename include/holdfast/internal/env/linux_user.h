@@ -59,7 +59,7 @@ HF_END_DECLS
 		hf_detail_sites_unregister(hf_detail_sites_start, hf_detail_sites_end);            \
 	}
 
-/* hf_env_preempt_disable, hf_env_preempt_enable - empty: user space can't disable preemption. */
+/* Empty: user space can't disable preemption. */
 HF_INLINE void hf_env_preempt_disable(void)
 {
 }
@@ -68,23 +68,13 @@ HF_INLINE void hf_env_preempt_enable(void)
 {
 }
 
-/* Mappings lose pages, and can be replaced: region.h. */
 #define HF_ENV_HAS_REGION 1
-
-/* A report names the object of a call site: src/env/linux_user_report.c. */
-#define HF_ENV_HAS_PLACES 1
-
-/* Several copies of the library may be in one process: src/process/process.h. */
-#define HF_ENV_HAS_COPIES 1
-
-/* No interrupts here: the interrupt-saving forms of the locks do not exist. */
+#define HF_ENV_HAS_PLACES 1 /* a report names the object of a call site */
+#define HF_ENV_HAS_COPIES 1 /* of the library, in one process: src/process/process.h */
 #define HF_ENV_HAS_IRQ 0
-
-/* There are environment variables. */
 #define HF_ENV_HAS_VARIABLES 1
-
-/* Processes fork, and the child has one thread. */
 #define HF_ENV_HAS_FORK 1
+#define HF_ENV_HAS_PROFILE 1
 
 /* ---- Spinning ----------------------------------------------------------------------------- */
 
@@ -98,24 +88,13 @@ extern uint32_t hf_detail_processors HF_API_EACH;
 
 HF_END_DECLS
 
-/**
- * hf_env_spin_hints - how many spin hints take about this long?
- * @ns: nanoseconds
- *
- * Ordering: none
- * Return:   at least 1
- */
+/* As in bare.h. */
 HF_INLINE uint32_t hf_env_spin_hints(uint32_t ns)
 {
 	return (uint32_t)((uint64_t)ns * hf_detail_spin_rate >> 16) + 1;
 }
 
-/**
- * hf_env_processors - how many processors may compete for a line?
- *
- * Ordering: none
- * Return:   at least 1; those that the process was allowed to run on when it started
- */
+/* As in bare.h: those that the process was allowed to run on when it started. */
 HF_INLINE uint32_t hf_env_processors(void)
 {
 	return hf_detail_processors;
@@ -123,7 +102,6 @@ HF_INLINE uint32_t hf_env_processors(void)
 
 /* ---- Parking: by futex -------------------------------------------------------------------- */
 
-/* Threads park here: there are mutex.h and cond.h. */
 #define HF_ENV_HAS_PARK 1
 
 /* A deadline that never comes. */
@@ -223,24 +201,12 @@ bool hf_env_barrier_all(void);
 uint64_t hf_env_signals_block(void);
 void hf_env_signals_restore(uint64_t before);
 
-/**
- * hf_env_yield - yield this processor to another runnable thread
- *
- * Context:  any thread
- * Ordering: none
- */
+/* Yields this processor to another runnable thread. */
 void hf_env_yield(void) HF_API;
 
-/*
- * hf_env_processor - the number of the processor that runs this thread; stale at any time
- *
- * Ordering: none
- */
+/* The number of the processor that runs this thread; stale at any time. */
 uint32_t hf_env_processor(void);
 
 HF_END_DECLS
-
-/* Slow paths are timed: profile.h. */
-#define HF_ENV_HAS_PROFILE 1
 
 #endif

@@ -5,15 +5,12 @@
 /*
  * access, for AArch64 - accesses that may fault, one instruction each.
  *
- * The functions return `error`: it is -HF_EFAULT before the access, and the next instruction makes
- * it 0. A fault skips both, so there is no separate fault path.
- *
  * A store that crosses into another page may do one part and fault for the other: code that needs
  * exact counts does not let one cross. An exclusive or a DC ZVA that faults has done nothing.
  */
-#include "../../compiler.h"
-#include "../../env.h"
-#include "../../nofault/site.h"
+#define HF_DETAIL_ERROR long
+#define HF_DETAIL_NO_ERROR "mov %[error], #0"
+#include "../access_one.h"
 
 /* arch_access.h says what these mean. */
 #define HF_ARCH_HAS_SITES 1
@@ -60,37 +57,6 @@ HF_INLINE void hf_arch_fp_control_restore(struct hf_arch_fp_control control)
  */
 #define HF_ARCH_CONTEXT_FAULTED_AT(context, address)                                               \
 	((uintptr_t)(context)->uc_mcontext.fault_address == (uintptr_t)(address))
-
-#define HF_DETAIL_LOAD_NOFAULT(bits, instruction)                                                  \
-	HF_INLINE int hf_arch_load##bits##_nofault(uint##bits##_t *value, const volatile void *p)  \
-	{                                                                                          \
-		long error = -HF_EFAULT;                                                           \
-		uint##bits##_t read;                                                               \
-                                                                                                   \
-		__asm__ volatile("1:\t" instruction "[read], [%[p]]\n"                             \
-				 "\tmov\t%[error], #0\n"                                           \
-				 "2:\n" HF_SITE("1b", "2b")                                        \
-				 : [read] "=&r"(read), [error] "+&r"(error)                        \
-				 : [p] "r"(p)                                                      \
-				 : "memory");                                                      \
-		if (HF_LIKELY(!error))                                                             \
-			*value = read;                                                             \
-		return (int)error;                                                                 \
-	}
-
-#define HF_DETAIL_STORE_NOFAULT(bits, instruction)                                                 \
-	HF_INLINE int hf_arch_store##bits##_nofault(volatile void *p, uint##bits##_t value)        \
-	{                                                                                          \
-		long error = -HF_EFAULT;                                                           \
-                                                                                                   \
-		__asm__ volatile("1:\t" instruction "[value], [%[p]]\n"                            \
-				 "\tmov\t%[error], #0\n"                                           \
-				 "2:\n" HF_SITE("1b", "2b")                                        \
-				 : [error] "+&r"(error)                                            \
-				 : [p] "r"(p), [value] "rZ"(value)                                 \
-				 : "memory");                                                      \
-		return (int)error;                                                                 \
-	}
 
 /* An exclusive pair only: a second form, with LSE, is not worth it. */
 #define HF_DETAIL_CMPXCHG_NOFAULT(bits, w)                                                         \
@@ -142,17 +108,15 @@ HF_INLINE void hf_arch_fp_control_restore(struct hf_arch_fp_control control)
 		return (int)error;                                                                 \
 	}
 
-/* hf_arch_load8_nofault, 16, 32, 64 - *value = *p, or *value stays and the error is returned. */
-HF_DETAIL_LOAD_NOFAULT(8, "ldrb %w")
-HF_DETAIL_LOAD_NOFAULT(16, "ldrh %w")
-HF_DETAIL_LOAD_NOFAULT(32, "ldr %w")
-HF_DETAIL_LOAD_NOFAULT(64, "ldr %x")
+HF_DETAIL_LOAD_NOFAULT(8, "ldrb %w[read], [%[p]]", "r")
+HF_DETAIL_LOAD_NOFAULT(16, "ldrh %w[read], [%[p]]", "r")
+HF_DETAIL_LOAD_NOFAULT(32, "ldr %w[read], [%[p]]", "r")
+HF_DETAIL_LOAD_NOFAULT(64, "ldr %x[read], [%[p]]", "r")
 
-/* hf_arch_store8_nofault, 16, 32, 64 - *p = value, or the error is returned. */
-HF_DETAIL_STORE_NOFAULT(8, "strb %w")
-HF_DETAIL_STORE_NOFAULT(16, "strh %w")
-HF_DETAIL_STORE_NOFAULT(32, "str %w")
-HF_DETAIL_STORE_NOFAULT(64, "str %x")
+HF_DETAIL_STORE_NOFAULT(8, "strb %w[value], [%[p]]", "rZ")
+HF_DETAIL_STORE_NOFAULT(16, "strh %w[value], [%[p]]", "rZ")
+HF_DETAIL_STORE_NOFAULT(32, "str %w[value], [%[p]]", "rZ")
+HF_DETAIL_STORE_NOFAULT(64, "str %x[value], [%[p]]", "rZ")
 
 /* hf_arch_cmpxchg32_nofault, 64 - if *p == expected, *p = desired. *found = *p before. Seq. cst. */
 HF_DETAIL_CMPXCHG_NOFAULT(32, "w")
@@ -166,36 +130,21 @@ HF_DETAIL_FETCH_NOFAULT(exchange, 64, "x", "mov\t%x[stored], %x[value]")
 HF_DETAIL_FETCH_NOFAULT(fetch_add, 32, "w", "add\t%w[stored], %w[read], %w[value]")
 HF_DETAIL_FETCH_NOFAULT(fetch_add, 64, "x", "add\t%x[stored], %x[read], %x[value]")
 
+#undef HF_DETAIL_ERROR
+#undef HF_DETAIL_NO_ERROR
 #undef HF_DETAIL_LOAD_NOFAULT
 #undef HF_DETAIL_STORE_NOFAULT
 #undef HF_DETAIL_CMPXCHG_NOFAULT
 #undef HF_DETAIL_FETCH_NOFAULT
 
-/*
- * HF_ARCH_LOAD8_OR ... HF_ARCH_STORE64_OR - the same for src/, without a check: a fault jumps to a
- * label. `p` is a pointer to the type that is loaded or stored.
- */
-#define HF_ARCH_LOAD_OR(instruction, value, p, label)                                              \
-	__asm__ volatile goto("1:\t" instruction "\n" HF_SITE("1b", "%l[" #label "]")              \
-			      : "=r"(value)                                                        \
-			      : "m"(*(p))                                                          \
-			      : "memory"                                                           \
-			      : label)
-#define HF_ARCH_STORE_OR(instruction, p, value, label)                                             \
-	__asm__ volatile goto("1:\t" instruction "\n" HF_SITE("1b", "%l[" #label "]")              \
-			      :                                                                    \
-			      : "m"(*(p)), "rZ"(value)                                             \
-			      : "memory"                                                           \
-			      : label)
-
-#define HF_ARCH_LOAD8_OR(value, p, label) HF_ARCH_LOAD_OR("ldrb %w0, %1", value, p, label)
-#define HF_ARCH_LOAD16_OR(value, p, label) HF_ARCH_LOAD_OR("ldrh %w0, %1", value, p, label)
-#define HF_ARCH_LOAD32_OR(value, p, label) HF_ARCH_LOAD_OR("ldr %w0, %1", value, p, label)
-#define HF_ARCH_LOAD64_OR(value, p, label) HF_ARCH_LOAD_OR("ldr %0, %1", value, p, label)
-#define HF_ARCH_STORE8_OR(p, value, label) HF_ARCH_STORE_OR("strb %w1, %0", p, value, label)
-#define HF_ARCH_STORE16_OR(p, value, label) HF_ARCH_STORE_OR("strh %w1, %0", p, value, label)
-#define HF_ARCH_STORE32_OR(p, value, label) HF_ARCH_STORE_OR("str %w1, %0", p, value, label)
-#define HF_ARCH_STORE64_OR(p, value, label) HF_ARCH_STORE_OR("str %x1, %0", p, value, label)
+#define HF_ARCH_LOAD8_OR(value, p, label) HF_ARCH_LOAD_OR("ldrb %w0, %1", value, "r", p, label)
+#define HF_ARCH_LOAD16_OR(value, p, label) HF_ARCH_LOAD_OR("ldrh %w0, %1", value, "r", p, label)
+#define HF_ARCH_LOAD32_OR(value, p, label) HF_ARCH_LOAD_OR("ldr %w0, %1", value, "r", p, label)
+#define HF_ARCH_LOAD64_OR(value, p, label) HF_ARCH_LOAD_OR("ldr %0, %1", value, "r", p, label)
+#define HF_ARCH_STORE8_OR(p, value, label) HF_ARCH_STORE_OR("strb %w1, %0", p, value, "rZ", label)
+#define HF_ARCH_STORE16_OR(p, value, label) HF_ARCH_STORE_OR("strh %w1, %0", p, value, "rZ", label)
+#define HF_ARCH_STORE32_OR(p, value, label) HF_ARCH_STORE_OR("str %w1, %0", p, value, "rZ", label)
+#define HF_ARCH_STORE64_OR(p, value, label) HF_ARCH_STORE_OR("str %x1, %0", p, value, "rZ", label)
 
 /* HF_ARCH_LOAD_PAIR_OR, HF_ARCH_STORE_PAIR_OR - two uint64_t at p + offset, which is a constant. */
 #define HF_ARCH_LOAD_PAIR_OR(first, second, p, offset, label)                                      \

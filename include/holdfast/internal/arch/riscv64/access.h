@@ -5,15 +5,12 @@
 /*
  * access, for RISC-V of 64 bits - accesses that may fault, one instruction each.
  *
- * The functions return `error`: it is -HF_EFAULT before the access, and the next instruction makes
- * it 0. A fault skips both, so there is no separate fault path.
- *
  * A misaligned access may be trapped and done by hand, or not be done at all: nothing here relies
  * on one.
  */
-#include "../../compiler.h"
-#include "../../env.h"
-#include "../../nofault/site.h"
+#define HF_DETAIL_ERROR long
+#define HF_DETAIL_NO_ERROR "li %[error], 0"
+#include "../access_one.h"
 
 /* arch_access.h says what these mean. */
 #define HF_ARCH_HAS_SITES 1
@@ -56,37 +53,6 @@ HF_INLINE void hf_arch_fp_control_restore(struct hf_arch_fp_control control)
 }
 #endif
 
-#define HF_DETAIL_LOAD_NOFAULT(bits, instruction)                                                  \
-	HF_INLINE int hf_arch_load##bits##_nofault(uint##bits##_t *value, const volatile void *p)  \
-	{                                                                                          \
-		long error = -HF_EFAULT;                                                           \
-		uint##bits##_t read;                                                               \
-                                                                                                   \
-		__asm__ volatile("1:\t" instruction "%[read], (%[p])\n"                            \
-				 "\tli\t%[error], 0\n"                                             \
-				 "2:\n" HF_SITE("1b", "2b")                                        \
-				 : [read] "=&r"(read), [error] "+&r"(error)                        \
-				 : [p] "r"(p)                                                      \
-				 : "memory");                                                      \
-		if (HF_LIKELY(!error))                                                             \
-			*value = read;                                                             \
-		return (int)error;                                                                 \
-	}
-
-#define HF_DETAIL_STORE_NOFAULT(bits, instruction)                                                 \
-	HF_INLINE int hf_arch_store##bits##_nofault(volatile void *p, uint##bits##_t value)        \
-	{                                                                                          \
-		long error = -HF_EFAULT;                                                           \
-                                                                                                   \
-		__asm__ volatile("1:\t" instruction "%z[value], (%[p])\n"                          \
-				 "\tli\t%[error], 0\n"                                             \
-				 "2:\n" HF_SITE("1b", "2b")                                        \
-				 : [error] "+&r"(error)                                            \
-				 : [p] "r"(p), [value] "rJ"(value)                                 \
-				 : "memory");                                                      \
-		return (int)error;                                                                 \
-	}
-
 #define HF_DETAIL_CMPXCHG_NOFAULT(bits, w)                                                         \
 	HF_INLINE int hf_arch_cmpxchg##bits##_nofault(volatile void *p, uint##bits##_t expected,   \
 						      uint##bits##_t desired,                      \
@@ -127,17 +93,15 @@ HF_INLINE void hf_arch_fp_control_restore(struct hf_arch_fp_control control)
 		return (int)error;                                                                 \
 	}
 
-/* hf_arch_load8_nofault, 16, 32, 64 - *value = *p, or *value stays and the error is returned. */
-HF_DETAIL_LOAD_NOFAULT(8, "lbu ")
-HF_DETAIL_LOAD_NOFAULT(16, "lhu ")
-HF_DETAIL_LOAD_NOFAULT(32, "lw ")
-HF_DETAIL_LOAD_NOFAULT(64, "ld ")
+HF_DETAIL_LOAD_NOFAULT(8, "lbu %[read], (%[p])", "r")
+HF_DETAIL_LOAD_NOFAULT(16, "lhu %[read], (%[p])", "r")
+HF_DETAIL_LOAD_NOFAULT(32, "lw %[read], (%[p])", "r")
+HF_DETAIL_LOAD_NOFAULT(64, "ld %[read], (%[p])", "r")
 
-/* hf_arch_store8_nofault, 16, 32, 64 - *p = value, or the error is returned. */
-HF_DETAIL_STORE_NOFAULT(8, "sb ")
-HF_DETAIL_STORE_NOFAULT(16, "sh ")
-HF_DETAIL_STORE_NOFAULT(32, "sw ")
-HF_DETAIL_STORE_NOFAULT(64, "sd ")
+HF_DETAIL_STORE_NOFAULT(8, "sb %z[value], (%[p])", "rJ")
+HF_DETAIL_STORE_NOFAULT(16, "sh %z[value], (%[p])", "rJ")
+HF_DETAIL_STORE_NOFAULT(32, "sw %z[value], (%[p])", "rJ")
+HF_DETAIL_STORE_NOFAULT(64, "sd %z[value], (%[p])", "rJ")
 
 /* hf_arch_cmpxchg32_nofault, 64 - if *p == expected, *p = desired. *found = *p before. Seq. cst. */
 HF_DETAIL_CMPXCHG_NOFAULT(32, "w")
@@ -151,36 +115,21 @@ HF_DETAIL_FETCH_NOFAULT(exchange, 64, "amoswap.d")
 HF_DETAIL_FETCH_NOFAULT(fetch_add, 32, "amoadd.w")
 HF_DETAIL_FETCH_NOFAULT(fetch_add, 64, "amoadd.d")
 
+#undef HF_DETAIL_ERROR
+#undef HF_DETAIL_NO_ERROR
 #undef HF_DETAIL_LOAD_NOFAULT
 #undef HF_DETAIL_STORE_NOFAULT
 #undef HF_DETAIL_CMPXCHG_NOFAULT
 #undef HF_DETAIL_FETCH_NOFAULT
 
-/*
- * HF_ARCH_LOAD8_OR ... HF_ARCH_STORE64_OR - the same for src/, without a check: a fault jumps to a
- * label. `p` is a pointer to the type that is loaded or stored.
- */
-#define HF_ARCH_LOAD_OR(instruction, value, p, label)                                              \
-	__asm__ volatile goto("1:\t" instruction "\n" HF_SITE("1b", "%l[" #label "]")              \
-			      : "=r"(value)                                                        \
-			      : "m"(*(p))                                                          \
-			      : "memory"                                                           \
-			      : label)
-#define HF_ARCH_STORE_OR(instruction, p, value, label)                                             \
-	__asm__ volatile goto("1:\t" instruction "\n" HF_SITE("1b", "%l[" #label "]")              \
-			      :                                                                    \
-			      : "m"(*(p)), "rJ"(value)                                             \
-			      : "memory"                                                           \
-			      : label)
-
-#define HF_ARCH_LOAD8_OR(value, p, label) HF_ARCH_LOAD_OR("lbu %0, %1", value, p, label)
-#define HF_ARCH_LOAD16_OR(value, p, label) HF_ARCH_LOAD_OR("lhu %0, %1", value, p, label)
-#define HF_ARCH_LOAD32_OR(value, p, label) HF_ARCH_LOAD_OR("lw %0, %1", value, p, label)
-#define HF_ARCH_LOAD64_OR(value, p, label) HF_ARCH_LOAD_OR("ld %0, %1", value, p, label)
-#define HF_ARCH_STORE8_OR(p, value, label) HF_ARCH_STORE_OR("sb %z1, %0", p, value, label)
-#define HF_ARCH_STORE16_OR(p, value, label) HF_ARCH_STORE_OR("sh %z1, %0", p, value, label)
-#define HF_ARCH_STORE32_OR(p, value, label) HF_ARCH_STORE_OR("sw %z1, %0", p, value, label)
-#define HF_ARCH_STORE64_OR(p, value, label) HF_ARCH_STORE_OR("sd %z1, %0", p, value, label)
+#define HF_ARCH_LOAD8_OR(value, p, label) HF_ARCH_LOAD_OR("lbu %0, %1", value, "r", p, label)
+#define HF_ARCH_LOAD16_OR(value, p, label) HF_ARCH_LOAD_OR("lhu %0, %1", value, "r", p, label)
+#define HF_ARCH_LOAD32_OR(value, p, label) HF_ARCH_LOAD_OR("lw %0, %1", value, "r", p, label)
+#define HF_ARCH_LOAD64_OR(value, p, label) HF_ARCH_LOAD_OR("ld %0, %1", value, "r", p, label)
+#define HF_ARCH_STORE8_OR(p, value, label) HF_ARCH_STORE_OR("sb %z1, %0", p, value, "rJ", label)
+#define HF_ARCH_STORE16_OR(p, value, label) HF_ARCH_STORE_OR("sh %z1, %0", p, value, "rJ", label)
+#define HF_ARCH_STORE32_OR(p, value, label) HF_ARCH_STORE_OR("sw %z1, %0", p, value, "rJ", label)
+#define HF_ARCH_STORE64_OR(p, value, label) HF_ARCH_STORE_OR("sd %z1, %0", p, value, "rJ", label)
 
 /*
  * HF_ARCH_FAULTING_LOAD, _BYTES - a load that is not in the table of sites, and its length: for

@@ -5,9 +5,6 @@
 /*
  * access, for x86-64 - accesses that may fault, one instruction each.
  *
- * The functions return `error`: it is -HF_EFAULT before the access, and the next instruction makes
- * it 0. A fault skips both, so there is no separate fault path.
- *
  * Arguments
  *   dst, src     start, any alignment
  *   value        of each byte
@@ -16,9 +13,9 @@
  * Context   as hf_copy_nofault()
  * Ordering  none
  */
-#include "../../compiler.h"
-#include "../../env.h"
-#include "../../nofault/site.h"
+#define HF_DETAIL_ERROR int
+#define HF_DETAIL_NO_ERROR "xorl %[error], %[error]"
+#include "../access_one.h"
 
 /* arch_access.h says what these mean. */
 #define HF_ARCH_HAS_SITES 1
@@ -100,37 +97,6 @@ HF_INLINE void hf_arch_alignment_checks_restore(uint64_t flags)
 		__builtin_ia32_writeeflags_u64(flags);
 }
 
-#define HF_DETAIL_LOAD_NOFAULT(bits, instruction, constraint)                                      \
-	HF_INLINE int hf_arch_load##bits##_nofault(uint##bits##_t *value, const volatile void *p)  \
-	{                                                                                          \
-		int error = -HF_EFAULT;                                                            \
-		uint##bits##_t read;                                                               \
-                                                                                                   \
-		__asm__ volatile("1:\t" instruction " (%[p]), %[read]\n"                           \
-				 "\txorl\t%[error], %[error]\n"                                    \
-				 "2:\n" HF_SITE("1b", "2b")                                        \
-				 : [read] "=&" constraint(read), [error] "+&r"(error)              \
-				 : [p] "r"(p)                                                      \
-				 : "memory", "cc");                                                \
-		if (HF_LIKELY(!error))                                                             \
-			*value = read;                                                             \
-		return error;                                                                      \
-	}
-
-#define HF_DETAIL_STORE_NOFAULT(bits, instruction, constraint)                                     \
-	HF_INLINE int hf_arch_store##bits##_nofault(volatile void *p, uint##bits##_t value)        \
-	{                                                                                          \
-		int error = -HF_EFAULT;                                                            \
-                                                                                                   \
-		__asm__ volatile("1:\t" instruction " %[value], (%[p])\n"                          \
-				 "\txorl\t%[error], %[error]\n"                                    \
-				 "2:\n" HF_SITE("1b", "2b")                                        \
-				 : [error] "+&r"(error)                                            \
-				 : [p] "r"(p), [value] constraint(value)                           \
-				 : "memory", "cc");                                                \
-		return error;                                                                      \
-	}
-
 #define HF_DETAIL_CMPXCHG_NOFAULT(bits, instruction)                                               \
 	HF_INLINE int hf_arch_cmpxchg##bits##_nofault(volatile void *p, uint##bits##_t expected,   \
 						      uint##bits##_t desired,                      \
@@ -166,17 +132,15 @@ HF_INLINE void hf_arch_alignment_checks_restore(uint64_t flags)
 		return error;                                                                      \
 	}
 
-/* hf_arch_load8_nofault, 16, 32, 64 - *value = *p, or *value stays and the error is returned. */
-HF_DETAIL_LOAD_NOFAULT(8, "movb", "q")
-HF_DETAIL_LOAD_NOFAULT(16, "movw", "r")
-HF_DETAIL_LOAD_NOFAULT(32, "movl", "r")
-HF_DETAIL_LOAD_NOFAULT(64, "movq", "r")
+HF_DETAIL_LOAD_NOFAULT(8, "movb (%[p]), %[read]", "q")
+HF_DETAIL_LOAD_NOFAULT(16, "movw (%[p]), %[read]", "r")
+HF_DETAIL_LOAD_NOFAULT(32, "movl (%[p]), %[read]", "r")
+HF_DETAIL_LOAD_NOFAULT(64, "movq (%[p]), %[read]", "r")
 
-/* hf_arch_store8_nofault, 16, 32, 64 - *p = value, or the error is returned. */
-HF_DETAIL_STORE_NOFAULT(8, "movb", "q")
-HF_DETAIL_STORE_NOFAULT(16, "movw", "r")
-HF_DETAIL_STORE_NOFAULT(32, "movl", "r")
-HF_DETAIL_STORE_NOFAULT(64, "movq", "r")
+HF_DETAIL_STORE_NOFAULT(8, "movb %[value], (%[p])", "q")
+HF_DETAIL_STORE_NOFAULT(16, "movw %[value], (%[p])", "r")
+HF_DETAIL_STORE_NOFAULT(32, "movl %[value], (%[p])", "r")
+HF_DETAIL_STORE_NOFAULT(64, "movq %[value], (%[p])", "r")
 
 /* hf_arch_cmpxchg32_nofault, 64 - if *p == expected, *p = desired. *found = *p before. Seq. cst. */
 HF_DETAIL_CMPXCHG_NOFAULT(32, "lock cmpxchgl")
@@ -190,36 +154,21 @@ HF_DETAIL_FETCH_NOFAULT(exchange, 64, "xchgq")
 HF_DETAIL_FETCH_NOFAULT(fetch_add, 32, "lock xaddl")
 HF_DETAIL_FETCH_NOFAULT(fetch_add, 64, "lock xaddq")
 
+#undef HF_DETAIL_ERROR
+#undef HF_DETAIL_NO_ERROR
 #undef HF_DETAIL_LOAD_NOFAULT
 #undef HF_DETAIL_STORE_NOFAULT
 #undef HF_DETAIL_CMPXCHG_NOFAULT
 #undef HF_DETAIL_FETCH_NOFAULT
 
-/*
- * HF_ARCH_LOAD_OR, HF_ARCH_STORE_OR - the same for src/, without a check: a fault jumps to a label.
- * @instruction: moves a value of the type of *p; p may have any alignment
- */
-#define HF_ARCH_LOAD_OR(instruction, value, constraint, p, label)                                  \
-	__asm__ volatile goto("1:\t" instruction " %1, %0\n" HF_SITE("1b", "%l[" #label "]")       \
-			      : "=" constraint(value)                                              \
-			      : "m"(*(p))                                                          \
-			      : "memory"                                                           \
-			      : label)
-#define HF_ARCH_STORE_OR(instruction, p, value, constraint, label)                                 \
-	__asm__ volatile goto("1:\t" instruction " %1, %0\n" HF_SITE("1b", "%l[" #label "]")       \
-			      :                                                                    \
-			      : "m"(*(p)), constraint(value)                                       \
-			      : "memory"                                                           \
-			      : label)
-
-#define HF_ARCH_LOAD8_OR(value, p, label) HF_ARCH_LOAD_OR("movb", value, "q", p, label)
-#define HF_ARCH_LOAD16_OR(value, p, label) HF_ARCH_LOAD_OR("movw", value, "r", p, label)
-#define HF_ARCH_LOAD32_OR(value, p, label) HF_ARCH_LOAD_OR("movl", value, "r", p, label)
-#define HF_ARCH_LOAD64_OR(value, p, label) HF_ARCH_LOAD_OR("movq", value, "r", p, label)
-#define HF_ARCH_STORE8_OR(p, value, label) HF_ARCH_STORE_OR("movb", p, value, "qi", label)
-#define HF_ARCH_STORE16_OR(p, value, label) HF_ARCH_STORE_OR("movw", p, value, "ri", label)
-#define HF_ARCH_STORE32_OR(p, value, label) HF_ARCH_STORE_OR("movl", p, value, "ri", label)
-#define HF_ARCH_STORE64_OR(p, value, label) HF_ARCH_STORE_OR("movq", p, value, "re", label)
+#define HF_ARCH_LOAD8_OR(value, p, label) HF_ARCH_LOAD_OR("movb %1, %0", value, "q", p, label)
+#define HF_ARCH_LOAD16_OR(value, p, label) HF_ARCH_LOAD_OR("movw %1, %0", value, "r", p, label)
+#define HF_ARCH_LOAD32_OR(value, p, label) HF_ARCH_LOAD_OR("movl %1, %0", value, "r", p, label)
+#define HF_ARCH_LOAD64_OR(value, p, label) HF_ARCH_LOAD_OR("movq %1, %0", value, "r", p, label)
+#define HF_ARCH_STORE8_OR(p, value, label) HF_ARCH_STORE_OR("movb %1, %0", p, value, "qi", label)
+#define HF_ARCH_STORE16_OR(p, value, label) HF_ARCH_STORE_OR("movw %1, %0", p, value, "ri", label)
+#define HF_ARCH_STORE32_OR(p, value, label) HF_ARCH_STORE_OR("movl %1, %0", p, value, "ri", label)
+#define HF_ARCH_STORE64_OR(p, value, label) HF_ARCH_STORE_OR("movq %1, %0", p, value, "re", label)
 
 /*
  * Repeated instructions. They stop between two elements, with the registers updated: RCX is exactly
