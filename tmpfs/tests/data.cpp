@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* data - read, write, seek, truncate, fallocate: effects, and each errno. */
+/* data - bad buffers, setuid, and space: what compare.cpp does not see. */
 #include "fixture.h"
 
 #include <cstring>
@@ -29,49 +29,6 @@ protected:
 
 	int fd = -1;
 };
-
-TEST_F(TmpfsData, ReadsWhatWasWritten)
-{
-	std::string big(3 * 4096 + 17, ' ');
-
-	for (size_t i = 0; i < big.size(); i++)
-		big[i] = static_cast<char>(i * 7 + i / 251);
-	for (off_t at : { 0, 1, 4095, 4096, 5000, 100000 }) {
-		ASSERT_EQ(write(big, at), static_cast<ssize_t>(big.size()));
-		EXPECT_EQ(read(fd, big.size() + 100, at), big);
-		EXPECT_EQ(read(fd, 100, at + 4000), big.substr(4000, 100));
-	}
-	/* Before what was written lies a hole. */
-	EXPECT_EQ(read(fd, 3, 5000 + static_cast<off_t>(big.size())), std::string(3, '\0'));
-	EXPECT_EQ(stat("/f").st_size, 100000 + static_cast<off_t>(big.size()));
-	EXPECT_EQ(read(fd, 10, 200000), "");
-}
-
-TEST_F(TmpfsData, PositionAndAppend)
-{
-	run(R"(
-		write 0 abc = 3; write 0 def = 3; read 0 8 = ""; seek 0 -4 cur = 2; read 0 3 = cde
-		pwrite 0 X 0 = 1; seek 0 0 cur = 5
-		open 1 /f rw,append; write 1 ghi = 3; seek 1 0 cur = 9
-		pwrite 1 j 0 = 1; contents /f = Xbcdefghij
-	)"); /* with O_APPEND, pwrite() writes at the end, as on Linux */
-}
-
-TEST_F(TmpfsData, AccessModes)
-{
-	run(R"(
-		open 1 /f r; open 2 /f w; open 3 /; symlink f /s; symlink none /dangling
-		write 1 x = EBADF; read 2 1 = EBADF; read 9 1 = EBADF; write 9 x = EBADF
-		read 3 1 = EISDIR
-		pread 0 1 -1 = EINVAL; pwrite 0 x -1 = EINVAL
-		ftruncate 1 0 = EINVAL; ftruncate 3 0 = EINVAL; ftruncate 0 -1 = EINVAL
-		ftruncate 9 0 = EBADF
-		truncate / 0 = EISDIR; truncate /f -1 = EINVAL; truncate /none 0 = ENOENT
-		truncate /s 1; truncate /dangling 0 = ENOENT
-		fallocate 1 allocate 0 1 = EBADF; fallocate 9 allocate 0 1 = EBADF
-		seek 9 0 set = EBADF
-	)");
-}
 
 /* ---- faults -------------------------------------------------------------------------------- */
 
@@ -111,6 +68,31 @@ TEST_F(TmpfsData, ABadSourceIsWrittenAsFarAsItGoes)
 	EXPECT_EQ(hf_tmpfs_pwrite(t, fd, page.before(3), 10, 0), 3);
 	EXPECT_EQ(hf_tmpfs_pwrite(t, fd, page.bad(), 10, 0), -EFAULT);
 	EXPECT_EQ(read(fd, 4, 0), std::string("yyy\0", 4));
+}
+
+TEST_F(TmpfsData, ABadBufferOfAnExtendedAttributeGivesEfault)
+{
+	bad_page page;
+	const char *bad = page.bad();
+
+	run("setxattr /f user.a three");
+	EXPECT_EQ(hf_tmpfs_getxattr(root, "/f", true, "user.a", page.bad(), 5), -EFAULT);
+	EXPECT_EQ(hf_tmpfs_listxattr(root, "/f", true, page.bad(), 4096), -EFAULT);
+	EXPECT_EQ(hf_tmpfs_setxattr(root, "/f", true, "user.a", bad, 5, 0), -EFAULT);
+	run("getxattr /f user.a 9 = three");
+}
+
+TEST_F(TmpfsData, AChangeByAnotherUserClearsSetuid)
+{
+	const struct hf_tmpfs_caller user = { 1001, 1001, false, nullptr, nullptr };
+
+	for (const char *way : { "pwrite 0 x 0", "ftruncate 0 1", "fallocate 0 allocate 0 100" }) {
+		run("chmod /f 6777");
+		hf_tmpfs_act_as(&user);
+		run(way);
+		hf_tmpfs_act_as(nullptr);
+		run("stat /f mode = 100777");
+	}
 }
 
 /* ---- space --------------------------------------------------------------------------------- */
@@ -166,16 +148,39 @@ TEST_F(TmpfsData, SpaceOfTargetsAndOfSparseFiles)
 	run("pwrite 0 b 3p = 1");
 }
 
-TEST_F(TmpfsData, TruncateAndExtend)
+TEST_F(TmpfsData, SpaceOfExtendedAttributes)
 {
+	int error = 0, count = 0;
+	auto set = [&](const std::string &name, size_t size) {
+		return hf_tmpfs_setxattr(root, "/f", false, name.c_str(),
+					 std::string(size, 'v').data(), size, 0);
+	};
+
 	run(R"(
-		pwrite 0 x*10000 0; ftruncate 0 5000; stat /f pages = 2; truncate /f 10000
-		pread 0 10 4995 = x*5.*5; pread 0 10 9990 = .*10; stat /f pages = 2
-		ftruncate 0 max; stat /f size = 9223372036854775807; pread 0 4 max-4 = .*4
-		pwrite 0 ab max-2 = 2; pwrite 0 abcd max-2 = EINVAL
-		open 1 /f w,append; write 1 x = EFBIG; pread 0 4 max-4 = ..ab; check
-		ftruncate 0 0; stat /f pages = 0
-	)"); /* in between, the highest tree that there is */
+		limit 16 0; file /f data; free = 15 0; setxattr /f user.a small; free = 14 0
+		setxattr /f user.b small; free = 14 0
+	)");
+	while (!(error = set("user." + std::to_string(count), 4096)))
+		count++;
+	EXPECT_EQ(error, -ENOSPC);
+	EXPECT_GE(count, 13);
+	run("free = 0 0; setxattr /f user.0 v*8192 = ENOSPC; getxattr /f user.0 9999 = v*4096");
+	run("setxattr /f user.0 \"\"; free = 1 0; check");
+	for (int i = 0; i < count; i++)
+		run("removexattr /f user." + std::to_string(i));
+	run("free = 14 0; unlink /f; free = 16 0");
+	/* One above 4 KiB takes a fifteenth of a slab of 128 KiB. */
+	run("limit 16 0; file /f; setxattr /f user.a v*4200; free = 13 0; setxattr /f user.b "
+	    "v*4200; free = 11 0");
+	run("setxattr /f user.c v*40000; free = 1 0; check");
+	/* The sum of the names is limited, so that a list always fits its maximum size. */
+	run("limit 0 0; file /f");
+	for (count = 0;
+	     !(error = set("user." + std::to_string(1000 + count) + std::string(240, 'n'), 0));)
+		count++;
+	EXPECT_EQ(error, -ENOSPC);
+	EXPECT_EQ(count, HF_TMPFS_XATTR_SIZE_MAX / 250);
+	EXPECT_LE(hf_tmpfs_listxattr(root, "/f", true, nullptr, 0), HF_TMPFS_XATTR_SIZE_MAX);
 }
 
 TEST_F(TmpfsData, SparsePagesAtEveryHeight)
@@ -195,45 +200,6 @@ TEST_F(TmpfsData, SparsePagesAtEveryHeight)
 	for (size_t i = 0; i < places.size(); i += 2)
 		run("fallocate 0 punch " + std::to_string(places[i]) + " 1p");
 	run("stat /f pages = 25; check");
-}
-
-TEST_F(TmpfsData, FallocateAndPunch)
-{
-	/* A hole within one page; a hole of one page and parts of two others. */
-	run(R"(
-		pwrite 0 x*20480 0; fallocate 0 punch 100 200; pread 0 202 99 = x.*200x
-		stat /f pages = 5
-		fallocate 0 punch 1p-10 1p+20; pread 0 1p+22 1p-11 = x.*4116x
-		stat /f pages size = 4 20480; fallocate 0 keep 0 8p; stat /f pages size = 8 20480
-		fallocate 0 allocate 0 6p+1; stat /f size = 24577; pread 0 4 5p = .*4
-		ftruncate 0 6p+1; stat /f pages = 7
-		fallocate 0 allocate -1 1 = EINVAL; fallocate 0 allocate 0 0 = EINVAL
-		fallocate 0 2 0 1 = EOPNOTSUPP; fallocate 0 16 0 1 = EOPNOTSUPP
-		fallocate 0 allocate max 1 = EFBIG; open 1 /empty rw,creat
-		fallocate 1 allocate 0 100
-		stat /empty size = 100
-	)"); /* a truncation to the current size frees the pages behind the end */
-}
-
-/* ---- seek ---------------------------------------------------------------------------------- */
-
-TEST_F(TmpfsData, Seek)
-{
-	run(R"(
-		pwrite 0 x 2p+5; pwrite 0 x 5p; ftruncate 0 7p
-		seek 0 0 data = 8192; seek 0 2p+9 data = 8201; seek 0 3p data = 20480
-		seek 0 6p data = ENXIO
-		seek 0 0 hole = 0; seek 0 2p+9 hole = 12288; seek 0 7p-1 hole = 28671
-		seek 0 7p hole = ENXIO; seek 0 7p data = ENXIO; seek 0 -1 data = ENXIO
-	)");
-	/* Pages that are allocated and not written are holes to SEEK_DATA; so is the end. */
-	run(R"(
-		fallocate 0 allocate 0 1p; seek 0 0 data = 8192; pwrite 0 y*10 0; seek 0 0 data = 0
-		ftruncate 0 5p+1; seek 0 5p hole = 20481
-		ftruncate 0 3; seek 0 10 end = 13; seek 0 -14 cur = EINVAL; seek 0 -1 set = EINVAL
-		seek 0 max cur = EINVAL; seek 0 0 99 = EINVAL; seek 0 0 cur = 13
-		open 1 /; seek 1 0 end = EINVAL; seek 1 0 data = EINVAL; seek 1 0 hole = EINVAL
-	)");
 }
 
 } // namespace

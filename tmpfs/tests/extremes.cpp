@@ -54,19 +54,6 @@ TEST_F(TmpfsExtremes, TooLargeForAnyBuffer)
 	}
 }
 
-TEST_F(TmpfsExtremes, TheLastByteOfAFile)
-{
-	char byte = 'x';
-
-	ASSERT_EQ(hf_tmpfs_ftruncate(t, fd_, MAX), 0);
-	int append = open("/f", O_WRONLY | O_APPEND);
-	EXPECT_EQ(hf_tmpfs_write(t, append, &byte, 1), -EFBIG);
-	EXPECT_EQ(hf_tmpfs_pwrite(t, fd_, &byte, 1, MAX), -EINVAL);
-	EXPECT_EQ(hf_tmpfs_pwrite(t, fd_, &byte, 1, MAX - 1), 1);
-	EXPECT_EQ(hf_tmpfs_pread(t, fd_, &byte, 1, MAX - 1), 1);
-	EXPECT_EQ(hf_tmpfs_ftruncate(t, fd_, MAX - 1), 0);
-}
-
 TEST_F(TmpfsExtremes, Directories)
 {
 	struct hf_tmpfs_dirent entries[4];

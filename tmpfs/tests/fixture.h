@@ -21,7 +21,6 @@ protected:
 
 	void TearDown() override
 	{
-		hf_tmpfs_act_as(nullptr);
 		prove();
 		drop();
 		for (int kind = 0; kind < HF_REPORT_KINDS; kind++)
@@ -50,8 +49,8 @@ protected:
 
 	/*
 	 * Runs steps, separated by newlines or semicolons: `step = outcome`, or just a step, which
-	 * must not fail. More steps: `check`; `limit PAGES INODES` (makes a new file system);
-	 * `act_as WHO`. Paths start at `start`; NULL = the root.
+	 * must not fail. More steps: `check`; `limit PAGES INODES` (makes a new file system).
+	 * Paths start at `start`; NULL = the root.
 	 */
 	void run(const std::string &script, struct hf_tmpfs_node *start = nullptr)
 	{
@@ -74,20 +73,6 @@ protected:
 
 		EXPECT_EQ(hf_tmpfs_lookup(root, path, &found), 0) << path;
 		return found;
-	}
-
-	static void act_as(const std::string &who)
-	{
-		static const std::map<std::string, struct hf_tmpfs_caller> callers = {
-			{ "root", { 0, 0, true, nullptr, nullptr } },
-			{ "user", { 1001, 1001, false, nullptr, nullptr } },
-			{ "of555", { 1001, 555, false, nullptr, nullptr } },
-			{ "member",
-			  { 1001, 1001, false, [](void *, gid_t group) { return group == 0; },
-			    nullptr } },
-		};
-
-		hf_tmpfs_act_as(callers.count(who) ? &callers.at(who) : nullptr);
 	}
 
 	/* ---- calls ------------------------------------------------------------------------- */
@@ -151,9 +136,6 @@ private:
 			options.inodes = inodes;
 			make(options);
 			side_.root = root;
-		} else if (call == "act_as") {
-			in >> call;
-			act_as(call);
 		} else if (call == "check") {
 			prove();
 		} else {

@@ -2,14 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Checks that each file of tmpfs uses only files of lower layers, and only public headers of Holdfast.
 
-    floors.py --source DIR [--library FILE --nm PROGRAM]
-
-Checks the files' includes and, if the library is given, the symbols that its objects call; among them no timed wait
-that depends on the time of day.
+    floors.py --source DIR
 """
 import os
 import re
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tests"))
@@ -58,28 +54,9 @@ def included(folder):
     return wrong
 
 
-def called(library, nm):
-    """A line for each symbol of a higher layer that an object calls."""
-    said = subprocess.run([nm, "-A", "-P", library], stdout=subprocess.PIPE, text=True, check=True).stdout
-    home, needs = {}, []
-    for line in said.splitlines():
-        match = re.match(r".*?[\[:](\w+)\.c\.o\]?:? (\w+) (\w)", line)
-        if match and match[3] in "TDBR":
-            home[match[2]] = match[1]
-        elif match and match[3] == "U":
-            needs.append((match[1], match[2]))
-    assert len(home) > 100, "no symbols in %s" % library
-    # A timed wait of these is by the time of day, which may be set.
-    clocks = ["%s.c calls %s()" % need for need in needs if need[1] in ("sem_timedwait", "pthread_cond_timedwait")]
-    return clocks + ["%s.c calls %s() of %s.c" % (stem, symbol, home[symbol]) for stem, symbol in needs
-            if symbol in home and not allowed(stem, home[symbol])]
-
-
 def main():
-    args, checks = arguments(__doc__, "source", library={}, nm={"default": "nm"}), Checks()
+    args, checks = arguments(__doc__, "source"), Checks()
     checks.wrong("includes", "\n".join(included(args.source)))
-    if args.library:
-        checks.wrong("calls", "\n".join(called(args.library, args.nm)))
     return checks.end()
 
 

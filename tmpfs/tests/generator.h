@@ -7,28 +7,28 @@
 #include "side.h"
 
 /*
- * Each call, its weight, and its arguments: see generator::argument(). Those after the bar
- * (extended attributes, special and nameless files) are not compared with another file system.
+ * Each call, its weight, and its arguments: see generator::argument(). Those after the first bar
+ * need privileges; extended attributes, after the second, are not compared with another file system.
  */
 const char drawn_calls[] =
 	"open 30 SPFM  close 8 S  dup 3 SS  read 4 SN  pread 8 SNO  write 6 SD  pwrite 12 SDO "
 	"seek 8 SOW  ftruncate 5 SO  truncate 3 PO  fallocate 6 SAOL  stat 4 P  lstat 4 P  fstat 3 "
 	"S "
 	"link 6 PP  symlink 6 TP  readlink 4 Pc  unlink 8 P  rename 14 PPR  mkdir 8 PM  rmdir 5 P "
-	"list 5 l  free 2 -  chmod 2 PM | setxattr 2 PUVx  getxattr 2 PUN  removexattr 1 PU "
-	"mknod 2 PK  flink 4 SP  contents 2 P";
+	"list 5 l  free 2 -  chmod 2 PM  contents 2 P | mknod 3 PK  flink 4 SP | "
+	"setxattr 2 PUVx  getxattr 2 PUN  removexattr 1 PU";
 
 class generator {
 public:
-	/* `all`: also the calls after the bar. */
-	generator(uint64_t seed, uint32_t slots, bool all = false)
-		: random_(seed), slots_(slots), all_(all)
+	/* `bars`: the calls before the one after these. */
+	generator(uint64_t seed, uint32_t slots, int bars) : random_(seed), slots_(slots)
 	{
 		std::istringstream in(drawn_calls);
 		std::string call, kinds;
 		unsigned int weight;
 
-		while (in >> call && (call != "|" || (all && in >> call)) && in >> weight >> kinds)
+		while (in >> call && (call != "|" || (bars-- && in >> call)) &&
+		       in >> weight >> kinds)
 			calls_.insert(calls_.end(), weight, { call, kinds });
 	}
 
@@ -55,7 +55,7 @@ private:
 			{ 'A', { "punch", "keep", "allocate", "punch", "2" } },
 			{ 'R', { "0", "0", "0", "1", "2", "3" } },
 			{ 'U', { "user.a", "user.b" } },
-			{ 'K', { "fifo", "char", "file" } },
+			{ 'K', { "socket", "char", "file" } },
 			{ 'x', { "0", "1", "2" } },
 			{ '-', { "" } },
 		};
@@ -141,7 +141,7 @@ private:
 		std::string flags = one_of({ "r", "w", "rw", "rw" });
 		bool creates = below(2);
 
-		if (all_ && below(8) == 0)
+		if (below(8) == 0)
 			return "tmpfile,rw";
 
 		/*
@@ -159,7 +159,6 @@ private:
 
 	std::mt19937_64 random_;
 	uint32_t slots_;
-	bool all_;
 	std::vector<std::pair<std::string, std::string>> calls_;
 };
 

@@ -224,7 +224,7 @@ TEST_F(TmpfsMemory, ChainsWait)
 
 		std::thread writer([&] {
 			for (; made < NAMES; made++)
-				ASSERT_EQ(system.mknod(name("/f", made).c_str(), S_IFREG, 0), 0);
+				ASSERT_EQ(system.mknod(name("/f", made).c_str(), S_IFREG), 0);
 		});
 		for (int i = 0; i < 1000 && made < NAMES; i++)
 			usleep(1000);
@@ -264,7 +264,7 @@ TEST_F(TmpfsMemory, Table)
 	system_at_work system(memory.options());
 	int64_t start;
 
-	ASSERT_EQ(system.mknod("/f", S_IFREG, 0), 0);
+	ASSERT_EQ(system.mknod("/f", S_IFREG), 0);
 	ASSERT_EQ(system.mkdir("/d", 0755), 0);
 	start = memory.bytes;
 	for (int i = 0; i < NAMES; i++)
@@ -338,17 +338,6 @@ TEST_F(TmpfsMemory, Start)
 			});
 		}
 	}
-}
-
-TEST_F(TmpfsMemory, SlabsWithoutMemory)
-{
-	alone([] {
-		struct tmpfs_memory memory = {};
-
-		limit_address_space(0);
-		EXPECT_EQ(tmpfs_memory_get(&memory, 64), nullptr);
-		EXPECT_TRUE(hf_mutex_trylock(&memory.class_of[0].lock));
-	});
 }
 
 /* What an object counts as is what it takes, also where a slab holds few. */

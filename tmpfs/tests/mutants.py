@@ -3,7 +3,7 @@
 """Breaks tmpfs in one place at a time, and checks that the tests find it.
 
     mutants.py --source-dir DIR --work-dir DIR --cc CC --cxx CXX --libraries FILE... --link FLAG...
-               --tests OBJECT... --stress OBJECT... [--fuse FLAG...] [--preload FILE]
+               --tests OBJECT... --compare OBJECT... --stress OBJECT... [--fuse FLAG...] [--preload FILE]
 
 Each mutant is a test program linked with one changed file of tmpfs/, which takes precedence over the library.
 It is found if the program fails as FINDS says. Some are built with AddressSanitizer. Mutants of the mount are
@@ -21,9 +21,10 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 import mutation  # noqa: E402
 from checks import arguments, sanitizer_prefix  # noqa: E402
 
-UNIT, STRESS, MOUNT, ACCESS = "tests", "stress", "mount", "mount_access"
+UNIT, COMPARE, STRESS, MOUNT, ACCESS = "tests", "compare", "stress", "mount", "mount_access"
+SEQUENCES = "40"  # for compare.cpp; the tests run more
 SERVERS = MOUNT, ACCESS
-CANT_RUN = 77  # exit status of mount.py and mount_access.py where nothing can be mounted
+CANT_RUN = 77  # exit status of compare.cpp, mount.py and mount_access.py where nothing can be mounted
 
 # (flaw, file, text, replacement, program, tests[, True: with AddressSanitizer]); or several texts, and their replacements
 MUTANTS = [
@@ -50,9 +51,9 @@ MUTANTS = [
       "	int usleep(unsigned int);\n\n	usleep(1);\n	return block ? as_page(block) : NULL;"),
      STRESS, "punched", True),
     ("T6: bytes behind the end stay", "data.c",
-     "clear_part(inode, size, page_end * HF_TMPFS_PAGE);", "", UNIT, "*Truncate*"),
+     "clear_part(inode, size, page_end * HF_TMPFS_PAGE);", "", COMPARE, SEQUENCES),
     ("T6: a part of a punched page stays", "data.c",
-     "clear_part(inode, behind * HF_TMPFS_PAGE, end);", "", UNIT, "*Punch*"),
+     "clear_part(inode, behind * HF_TMPFS_PAGE, end);", "", COMPARE, SEQUENCES),
     ("L2: a removed directory is not marked", "name.c", "inode->removed = true;", "", UNIT, "*Removed*"),
     ("a replaced name is missing for a moment", "dentry.c",
      "	link_store(&dentry->chain[names->which], link_load(&old->chain[names->which]));\n"
@@ -61,7 +62,7 @@ MUTANTS = [
      "	usleep(1);\n	hash_in(names, dentry);", STRESS, "replaced"),
     ("a moved directory keeps its parent", "name.c",
      "atomic_store_explicit(&inode->parent, parent, memory_order_release);\n	}\n	if (!to->dentry)",
-     "}\n	if (!to->dentry)", UNIT, "*Rename*"),
+     "}\n	if (!to->dentry)", COMPARE, SEQUENCES),
     ("a removed link still counts in the limit", "name.c",
      "	if (inode->links > 0)\n		tmpfs_unreserve", "	if (0)\n		tmpfs_unreserve", UNIT, "*Inodes*"),
     ("a node's slots are not counted down", "pages.c", "		node->used--;\n", "", UNIT, "*Sparse*"),
@@ -123,7 +124,7 @@ MUTANTS = [
      "	(void)tmpfs_tree_insert(&dir->tree, dentry->cookie, &dentry->block);", UNIT, "*Readdir.AnyChanges*"),
     ("a listing waits for the writers of its directory", "table.c", "	tmpfs_rcu_read_lock();\n	given = -ENOENT;",
      "	hf_mutex_lock(&file->inode->lock);\n	hf_mutex_unlock(&file->inode->lock);\n"
-     "	tmpfs_rcu_read_lock();\n	given = -ENOENT;", UNIT, "*Readdir.Beside*"),
+     "	tmpfs_rcu_read_lock();\n	given = -ENOENT;", UNIT, "*Waits.NoneForANewName"),
     ("times are ahead of those of the kernel's files", "clock.c",
      "	if (clock->file < 0 || !changed_at(clock->file, &now))\n		clock_gettime(CLOCK_REALTIME_COARSE, &now);",
      "	(void)clock;\n	clock_gettime(CLOCK_REALTIME, &now);", UNIT, "*Clock.WhatTheKernel*"),
@@ -146,22 +147,22 @@ MUTANTS = [
     ("a start without memory aborts", "fs.c", "	if (page == MAP_FAILED)\n		return -ENOMEM;",
      "	if (page == MAP_FAILED)\n		abort();", UNIT, "*Memory.Start"),
     ("a write by another user keeps setuid", "io.c", "		tmpfs_drop_setuid(inode);\n		tmpfs_touch(inode);",
-     "		tmpfs_touch(inode);", UNIT, "*Owners.*"),
-    ("a directory's group is not inherited", "inode.c", "	made->gid = dir->gid;", "", UNIT, "*Owners.*"),
+     "		tmpfs_touch(inode);", UNIT, "*Data.AChange*"),
+    ("a directory's group is not inherited", "inode.c", "	made->gid = dir->gid;", "", ACCESS, "inherited"),
     ("extended attributes take no space", "xattr.c",
      "if (then > now && !tmpfs_reserve(&fs->pages_used, fs->page_limit, then - now))",
-     "if (then > now && !tmpfs_reserve(&fs->pages_used, UINT64_MAX, then - now))", UNIT, "*Owners.*"),
+     "if (then > now && !tmpfs_reserve(&fs->pages_used, UINT64_MAX, then - now))", UNIT, "*Data.Space*"),
     ("extended attributes count as their bytes, not their memory", "xattr.c",
-     "	bytes += (fresh ? tmpfs_xattr_bytes(fresh) : 0) -", "	bytes += (fresh ? fresh->size : 0) -", UNIT, "*Owners.*"),
+     "	bytes += (fresh ? tmpfs_xattr_bytes(fresh) : 0) -", "	bytes += (fresh ? fresh->size : 0) -", UNIT, "*Data.Space*"),
     ("the rest of a slab of few objects does not count", "memory.c",
      "TMPFS_MEMORY_SLAB / room_of(which);\n}",
      "size_of_class(which);\n}", UNIT, "*Memory.SizesOfObjects"),
     ("the first link of a file without a name is counted twice", "name.c", "more = inode->links > 0;",
-     "more = 1;", UNIT, "*Owners.*"),
-    ("reads do not set the access time", "inode.c", "	inode->atime = now;", "", UNIT, "*Owners.*"),
+     "more = 1;", COMPARE, SEQUENCES),
+    ("reads do not set the access time", "inode.c", "	inode->atime = now;", "", ACCESS, "access_times"),
     ("a change of owner clears setuid of regular files only", "inode.c",
-     "(to->set & owner) && !tmpfs_is_dir(inode)", "(to->set & owner) && inode->type == S_IFREG", UNIT, "*Owners.*"),
-    ("noatime does nothing", "inode.c", "	if (inode->block.fs->options.noatime)", "	if (0)", UNIT, "*Owners.*"),
+     "(to->set & owner) && !tmpfs_is_dir(inode)", "(to->set & owner) && inode->type == S_IFREG", ACCESS, "setuid"),
+    ("noatime does nothing", "inode.c", "	if (inode->block.fs->options.noatime)", "	if (0)", ACCESS, "no_access_times"),
     ("ENOMEM leaves a name's inode", "name.c",
      "	if (error) {\n		tmpfs_inode_put(inode);\n		tmpfs_object_delete(&dentry->block);",
      "	if (error) {\n		tmpfs_object_delete(&dentry->block);", UNIT, "*Allocation*"),
@@ -237,6 +238,7 @@ DIES = r"^status -(6|11)$"
 # program before the test fails.
 FINDS = {
     UNIT: r"^.*: Failure$(\n.*)?",
+    COMPARE: r"^seed .* differs.*|^check: .*|" + DIES,
     STRESS: r"^FAILED .*|" + DIES,
     MOUNT: r"^FAILED %(only)s: .*",
     ACCESS: r"^FAILED %(only)s: .*",
@@ -306,7 +308,7 @@ def mutant(args, what, number, file, before, after, program, only, asan):
         binary = args.built[number].result()
     else:
         binary = build(args, number, file, before, after, program, asan)
-    command = [binary, "--gtest_filter=" + only if program == UNIT else only]
+    command = [binary, *{UNIT: ["--gtest_filter=" + only], COMPARE: ["--sequences", only]}.get(program, [only])]
     if asan:
         empty = os.path.join(os.path.dirname(binary), "empty")
         command = [*sanitizer_prefix(args.cc, "-fsanitize=address", program=empty), *command]
@@ -326,13 +328,13 @@ def mutant(args, what, number, file, before, after, program, only, asan):
         raise mutation.Stale("there is no test %s" % only)
     if program == UNIT and status == 0 and "[  SKIPPED ]" in said:
         raise mutation.Skip(said.strip())
-    if program in SERVERS and (status == CANT_RUN or "SKIPPED" in said):
+    if program in (COMPARE, *SERVERS) and (status == CANT_RUN or "SKIPPED" in said):
         raise mutation.Skip(said.strip())
     return " ".join(mutation.must_fail(status, said, expected).split())[-100:]
 
 
 def main():
-    lists = {name: {"default": [], "action": "append"} for name in ("libraries", "link", "tests", "stress", "fuse")}
+    lists = {name: {"default": [], "action": "append"} for name in ("libraries", "link", "tests", "compare", "stress", "fuse")}
     args = arguments(__doc__, "source-dir", "work-dir", "cc", "cxx", preload={}, **lists)
     for name in lists:
         setattr(args, name, [word for words in getattr(args, name) for word in words.split(";")
@@ -353,7 +355,7 @@ def main():
     stress = [row for row in rows if row[6] == STRESS]
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         args.built = {row[2]: pool.submit(build, args, *row[2:7], row[8]) for row in stress}
-        failed = mutation.run_all([row for row in rows if row[6] == UNIT] + server, one, 3)
+        failed = mutation.run_all([row for row in rows if row[6] in (UNIT, COMPARE)] + server, one, 3)
     return mutation.run_all(stress, one) or failed
 
 

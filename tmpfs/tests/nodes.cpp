@@ -261,6 +261,8 @@ TEST_F(TmpfsNodes, AttributesSizeAndTarget)
 	EXPECT_EQ(stat_of(f).st_mode, S_IFREG | 0700u);
 	EXPECT_EQ(stat_of(f).st_uid, 7u);
 	EXPECT_EQ(stat_of(f).st_mtim.tv_sec, 8);
+	to.set = 1u << 10;
+	EXPECT_EQ(hf_tmpfs_setattr(f, nullptr, false, &to), -EINVAL);
 }
 
 TEST_F(TmpfsNodes, OfAnotherFileSystem)

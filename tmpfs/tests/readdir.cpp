@@ -2,15 +2,11 @@
 /* readdir - a listing of a changing directory returns each name that stays once, and ends. */
 #include "fixture.h"
 
-#include <atomic>
 #include <map>
 #include <random>
-#include <thread>
 
 namespace
 {
-
-const int NAMES = 200000;
 
 class TmpfsReaddir : public TmpfsTest {
 protected:
@@ -146,101 +142,6 @@ TEST_F(TmpfsReaddir, AnyChanges)
 		for (const auto &entry : entries_behind(0))
 			(void)hf_tmpfs_unlink(root, (std::string("/d/") + entry.name).c_str());
 	}
-}
-
-TEST_F(TmpfsReaddir, ManyNames)
-{
-	std::vector<struct hf_tmpfs_dirent> entries(1000);
-	std::vector<bool> seen(NAMES);
-	int fd, count, all = 0, made = 0;
-
-	for (int i = 0; i < NAMES; i++)
-		ASSERT_EQ(
-			hf_tmpfs_mknod(root, ("/d/" + std::to_string(i)).c_str(), 0644, 0, nullptr),
-			0);
-	fd = open("/d");
-	while ((count = hf_tmpfs_readdir(t, fd, entries.data(), 1000)) > 0) {
-		for (int i = 0; i < count; i++) {
-			const std::string name = entries[static_cast<size_t>(i)].name;
-
-			if (name[0] == '.' || name[0] == 'n')
-				continue;
-			ASSERT_FALSE(seen[std::stoul(name)]) << name;
-			seen[std::stoul(name)] = true;
-			all++;
-		}
-		hf_tmpfs_close(t, open(("/d/n" + std::to_string(made++)).c_str(), O_CREAT));
-	}
-	EXPECT_EQ(all, NAMES);
-	hf_tmpfs_close(t, fd);
-	prove();
-	/* Most names are removed; the others are still found. */
-	for (int i = 0; i < NAMES; i++) {
-		if (i % 1000) {
-			ASSERT_EQ(hf_tmpfs_unlink(root, ("/d/" + std::to_string(i)).c_str()), 0);
-		}
-	}
-	for (int i = 0; i < NAMES; i += 1000)
-		run("stat /d/" + std::to_string(i));
-	EXPECT_EQ(entries_behind(0).size(), static_cast<size_t>(2 + NAMES / 1000 + made));
-}
-
-/*
- * Memory is allocated under the directory's mutex. The gate blocks a writer in an allocation;
- * another thread must be able to list the directory meanwhile.
- */
-struct gate {
-	std::atomic<bool> closed{ false }, reached{ false };
-
-	static void *allocate(void *data, size_t size)
-	{
-		gate *self = static_cast<gate *>(data);
-
-		if (self->closed && !self->reached.exchange(true)) {
-			while (self->closed)
-				std::this_thread::yield();
-		}
-		return aligned_alloc(64, (size + 63) / 64 * 64);
-	}
-	static void release(void *, void *memory) { free(memory); }
-};
-
-TEST_F(TmpfsReaddir, BesideAWriterThatHoldsTheMutex)
-{
-	struct hf_tmpfs_options options = {};
-	gate gate;
-	int fd, made = -1;
-
-	options.allocate = gate::allocate;
-	options.release = gate::release;
-	options.data = &gate;
-	make(options);
-	run("mkdir /d; file /d/a");
-	fd = open("/d");
-	gate.closed = true;
-	std::thread writer([&] { made = hf_tmpfs_mkdir(root, "/d/b", 0755, nullptr); });
-	while (!gate.reached)
-		std::this_thread::yield();
-	std::atomic<int> count{ 0 };
-	std::thread reader([&] {
-		struct hf_tmpfs_dirent entries[8];
-
-		count = hf_tmpfs_readdir(t, fd, entries, 8);
-		gate.closed =
-			false; /* otherwise the loop below opens it after a while, and fails */
-	});
-	for (int i = 0; i < 20000 && gate.closed; i++)
-		usleep(1000);
-	EXPECT_FALSE(gate.closed) << "the listing waits for the writer";
-	gate.closed = false;
-	reader.join();
-	writer.join();
-	EXPECT_EQ(count, 3);
-	EXPECT_EQ(made, 0);
-	/* Freed here, while the gate that allocated it exists. */
-	prove();
-	drop();
-	TmpfsTest::SetUp();
 }
 
 } // namespace

@@ -176,10 +176,10 @@ public:
 	{
 		return fs ? hf_tmpfs_mkdir(root, path, mode, nullptr) : got(::mkdir(path, mode));
 	}
-	long mknod(const char *path, mode_t mode, dev_t device)
+	long mknod(const char *path, mode_t mode)
 	{
-		return fs ? hf_tmpfs_mknod(root, path, mode, device, nullptr)
-			  : got(::mknod(path, mode, device));
+		return fs ? hf_tmpfs_mknod(root, path, mode, 0, nullptr)
+			  : got(::mknod(path, mode, 0));
 	}
 	/* All names of a directory in their order, each with its type. */
 	long list(int fd, words *names)
@@ -350,8 +350,6 @@ private:
 			{ "dir", O_DIRECTORY },
 			{ "nofollow", O_NOFOLLOW },
 			{ "tmpfile", O_TMPFILE },
-			{ "noatime", O_NOATIME },
-			{ "noreplace", 1 },
 			{ "exchange", 2 },
 			{ "whiteout", 4 },
 			{ "allocate", 0 },
@@ -362,15 +360,10 @@ private:
 			{ "end", SEEK_END },
 			{ "data", SEEK_DATA },
 			{ "hole", SEEK_HOLE },
-			{ "create", 1 },
-			{ "replace", 2 },
 			{ "file", S_IFREG },
 			{ "fifo", S_IFIFO },
 			{ "socket", S_IFSOCK },
 			{ "char", S_IFCHR },
-			{ "block", S_IFBLK },
-			{ "directory", S_IFDIR },
-			{ "symlink", S_IFLNK },
 		};
 		int sum = 0;
 
@@ -391,11 +384,6 @@ private:
 			{ "size", static_cast<uint64_t>(of.st_size) },
 			{ "pages", static_cast<uint64_t>(of.st_blocks) / 8 },
 			{ "inode", of.st_ino },
-			{ "uid", of.st_uid },
-			{ "gid", of.st_gid },
-			{ "device", of.st_rdev },
-			{ "atime", static_cast<uint64_t>(of.st_atime) },
-			{ "mtime", static_cast<uint64_t>(of.st_mtime) },
 		};
 		char mode[20];
 
@@ -506,8 +494,7 @@ inline std::string side::step(const words &w)
 		return text(
 			rename(path, other, static_cast<unsigned>(w.size() > 3 ? flags(w[3]) : 0)));
 	if (call == "mknod")
-		return text(mknod(path, static_cast<mode_t>(flags(w[2])) | octal(w, 3, 0644),
-				  static_cast<dev_t>(w.size() > 4 ? number(w[4]) : 0)));
+		return text(mknod(path, static_cast<mode_t>(flags(w[2])) | 0644));
 	if (call == "open")
 		return opened(w[1], open(other, w.size() > 3 ? flags(w[3]) : 0, octal(w, 4, 0644)));
 	if (call == "stat")
@@ -539,14 +526,11 @@ inline std::string side::step(const words &w)
 	if (call == "removexattr")
 		return text(fs ? hf_tmpfs_removexattr(root, path, false, other)
 			       : got(::lremovexattr(path, other)));
-	if (call == "chmod" || call == "chown") {
-		to.set = call == "chmod" ? HF_TMPFS_SET_MODE : HF_TMPFS_SET_UID | HF_TMPFS_SET_GID;
+	if (call == "chmod") {
+		to.set = HF_TMPFS_SET_MODE;
 		to.mode = octal(w, 2, 0);
-		to.uid = static_cast<uid_t>(std::stoul(w[2]));
-		to.gid = w.size() > 3 ? static_cast<gid_t>(std::stoul(w[3])) : 0;
 		return text(fs ? hf_tmpfs_setattr(root, path, true, &to)
-			       : got(call == "chmod" ? ::chmod(path, to.mode)
-						     : ::chown(path, to.uid, to.gid)));
+			       : got(::chmod(path, to.mode)));
 	}
 	if (call == "free") {
 		result = fs ? hf_tmpfs_statfs(fs, &vfs) : got(::statvfs("/", &vfs));

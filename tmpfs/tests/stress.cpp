@@ -111,7 +111,7 @@ void play(system &on, const char *who, int milliseconds, int writers, W writer, 
 class actor {
 public:
 	actor(system &in, int seed)
-		: top_(in.root), random_(seed), generator_(static_cast<uint64_t>(seed), 12, true)
+		: top_(in.root), random_(seed), generator_(static_cast<uint64_t>(seed), 12, 2)
 	{
 		if (hf_tmpfs_table_new(&own_, in.fs, 8))
 			std::abort();
@@ -339,13 +339,13 @@ void listed()
 
 	on.mkdir("/d", 0755);
 	for (int i = 0; i < STAY; i++)
-		on.mknod(name("/d/stay", i).c_str(), S_IFREG, 0);
+		on.mknod(name("/d/stay", i).c_str(), S_IFREG);
 	play(
 		on, "listed", MILLISECONDS, 1,
 		/* Makes and removes many names, and exchanges some of those that stay. */
 		[&](int) {
 			for (int n = 0; n < MASS; n++)
-				on.mknod(name("/d/mass", n).c_str(), S_IFREG, 0);
+				on.mknod(name("/d/mass", n).c_str(), S_IFREG);
 			(void)on.rename(stays(random).c_str(), stays(random).c_str(),
 					HF_TMPFS_EXCHANGE);
 			(void)on.rename("/d/mass0", stays(random).c_str(), 0);
@@ -433,7 +433,7 @@ int on_mount(const char *top, int seed)
 		over = true;
 	});
 	stress::run_threads(8, [&](int me) {
-		generator generator(static_cast<uint64_t>(seed * 100 + me), 12, true);
+		generator generator(static_cast<uint64_t>(seed * 100 + me), 12, 2);
 		side on;
 
 		while (!over) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * waits - while a call allocates or frees a large file, other calls go on, and its space becomes
- * free no sooner than its memory.
+ * waits - while a call allocates or frees a large file, or makes a name, other calls go on, and
+ * space becomes free no sooner than memory.
  *
  * The file system's allocation functions stop the call half way, for as long as a test needs.
  */
@@ -89,7 +89,7 @@ protected:
 		options.size = 4 * BIG;
 		ASSERT_EQ(on.make(options), 0);
 		for (const char *step : { "open 0 /big rw,creat", "setxattr /big user.a 1",
-					  "link /big /other", "link /big /third" })
+					  "link /big /other", "link /big /third", "mkdir /d" })
 			ASSERT_NE(on.step(step)[0], 'E') << step;
 		big = on.fd("0");
 		ASSERT_EQ(hf_tmpfs_fallocate(on.t, big, 0, 0, BIG), 0);
@@ -129,6 +129,7 @@ protected:
 				EXPECT_EQ(hf_tmpfs_unlink(on.root, "/third"), 0);
 				EXPECT_GE(hf_tmpfs_pread(on.t, big, &byte, 1, 0), 0);
 			}
+			EXPECT_EQ(on.step("list /d"), ". ..");
 			for (int i = 0; i < 100; i++) {
 				int fd = hf_tmpfs_open(on.t, nullptr, "/x", O_CREAT | O_WRONLY,
 						       0600, nullptr);
@@ -166,6 +167,13 @@ TEST_F(TmpfsWaits, NoneForAnAllocation)
 {
 	others_do_not_wait_for(1000, 0,
 			       [this] { return hf_tmpfs_fallocate(on.t, big, 0, BIG, BIG); });
+}
+
+/* Which allocates under its directory's mutex. */
+TEST_F(TmpfsWaits, NoneForANewName)
+{
+	others_do_not_wait_for(1, 0,
+			       [this] { return hf_tmpfs_mkdir(on.root, "/d/new", 0755, nullptr); });
 }
 
 TEST_F(TmpfsWaits, NoneForATruncation)
