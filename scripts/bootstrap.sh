@@ -41,7 +41,7 @@ test | test-all)
 		python3-venv binutils clang-format libgtest-dev relacy-dev
 		liburcu-dev libfuse3-dev fuse3 git sqlite3 fio
 	)
-	optional+=(libssl-dev systemtap-sdt-dev)
+	optional+=(systemtap-sdt-dev)
 	;;&
 test-all)
 	# Each version of clang has its sanitizers in a separate package.
@@ -162,7 +162,6 @@ without() {
 	liburcu-dev) echo "the lab's tables of the file system" ;;
 	libfuse3-dev | fuse3) echo "the lab's table of mounts" ;;
 	python3-venv) echo "the page of the lab's report, which 'make report' writes later" ;;
-	libssl-dev) echo "OpenSSL in the test of regions, which then uses its own hash function" ;;
 	gcc-1*-aarch64-linux-gnu) echo "the stage kernel on arm64" ;;
 	gcc-1*) echo "the stage kernel on x86-64" ;;
 	libelf1* | libssl3* | bc | xz-utils | bison | flex | libelf-dev | e2fsprogs | qemu-system-x86)

@@ -15,8 +15,7 @@
   freestanding  only the compiler's own headers can be reached, and only symbols that a port supplies are
                 undefined
   text          only arch/ names processors, only env/ environments, only atomic.h atomics; names have the
-                prefix; the folders of arch/ match; each public function has one definition;
-                lab/variants includes only what its README says
+                prefix
   mutant        each copy of the tree with one deliberate flaw is detected by its check
 
 With PATTERN, runs only the checks whose name contains one. Exits with 1 on a failure, with 77 if nothing could
@@ -144,19 +143,6 @@ class Tree:
         """The headers that can be included together."""
         return [name for name in self.files
                 if not name.startswith(("internal/arch/", "internal/env/", "internal/spinlock_queued.h"))]
-
-    def with_portable(self, name):
-        """The text of an arch/<cpu>/ file, with arch/*_portable.h inserted in place of its #include."""
-        return re.sub(r'^#include "\.\./(\w+_portable\.h)"$',
-                      lambda match: self.text["internal/arch/" + match[1]], self.text[name],
-                      flags=re.MULTILINE)
-
-    def temporary(self):
-        """Macros that several headers define, as parameters of a file that they include; they must #undef them."""
-        count = collections.Counter(
-            macro for name, code in self.code.items() if not name.startswith(("internal/arch/", "internal/env/"))
-            for macro in set(re.findall(r"^#\s*define\s+(\w+)", code, re.MULTILINE)))
-        return {macro for macro, files in count.items() if files > 1}
 
     def once(self, key, make):
         with self.lock:
@@ -558,9 +544,6 @@ def prefixed_macros(tree, compiler, std):
     wrong = sorted(name for name in left if not name.startswith(("HF_", "hf_env_lockref_")))
     if wrong:
         raise Failed("macros without the prefix: " + ", ".join(wrong))
-    if left & tree.temporary():
-        raise Failed("still defined, although several headers define them temporarily: "
-                     + ", ".join(sorted(left & tree.temporary())))
 
 
 # ---- without a C library ------------------------------------------------------------------------
@@ -627,39 +610,6 @@ def system_headers(tree):
         raise Failed("\n".join(wrong))
 
 
-def arch_folders(tree):
-    """All folders arch/<cpu>/ have the same files, with the same macros and functions in the same order.
-
-    access.h may have more, which src/ uses on processors that recover faults by a table of sites."""
-    folders = {}
-    for name in tree.files:
-        if match := re.match(r"internal/arch/(\w+)/(.+)", name):
-            folders.setdefault(match[1], {})[match[2]] = offers(tree.with_portable(name))
-    base, wrong = folders.get("generic", {}), []
-    for cpu, files in folders.items():
-        wrong += ["arch/%s/ has %s, arch/generic/ does not" % (cpu, n) for n in files if n not in base]
-        wrong += ["arch/generic/ has %s, arch/%s/ does not" % (n, cpu) for n in base if n not in files]
-        for name in sorted(set(files) & set(base)):
-            if '#include "../generic/%s"' % name in tree.text["internal/arch/%s/%s" % (cpu, name)]:
-                files[name] = files[name] or base[name]
-            if name == "access.h":
-                files[name] = [offer for offer in files[name] if offer in base[name]]
-            for mine, generic in zip(files[name] + ["the end"] * 99, base[name] + ["the end"]):
-                if mine != generic:
-                    wrong.append("arch/%s/%s: %s; arch/generic/ has in this place: %s"
-                                 % (cpu, name, mine, generic))
-                    break
-    if wrong or len(folders) < 2:
-        raise Failed("\n".join(wrong) or "found only: " + ", ".join(folders))
-
-
-def offers(code):
-    """Return the public macros, and the functions with their types, in order."""
-    found = re.findall(r"^#\s*define\s+(HF_ARCH_(?!\w+_H$)\w+)|^HF_INLINE\s+([^{;]*\))", code,
-                       re.MULTILINE)
-    return [macro or " ".join(function.split()) for macro, function in found]
-
-
 def guards(tree):
     """Every header has an include guard, named after its file."""
     wrong = []
@@ -680,54 +630,6 @@ def system_header(tree):
         raise Failed("without %s: %s" % (SYSTEM_HEADER.strip(), ", ".join(wrong)))
 
 
-# Functions with one definition for each of two platforms.
-BY_ENVIRONMENT = r"hf_region_end"
-
-
-def defined(code):
-    """Return the names of the functions that have a body in this file, whose comments were removed: it begins at the margin."""
-    code = re.sub(r"(?m)^[ \t]*#(?:.*\\\n)*.*$", "", code)
-    return re.findall(r"(?m)^\w[^;{}=]*?\b(hf_\w+)\([^;{}]*\{", code)
-
-
-def definitions(tree):
-    """Each public function has one literal definition, in include/, src/ or bindings/extern/, that a search finds."""
-    functions = sorted(name for kind, name in declared(tree, "gnu11")
-                       if kind == "FunctionDecl" and re.match(r"hf_(?!detail_|env_|arch_|atomic)", name))
-    code = list(tree.code.values())
-    for top in ("src", os.path.join("bindings", "extern")):
-        code += [without_comments(read(path)) for pattern in ("*.c", "*.h")
-                 for path in sources(tree.source, top, pattern=pattern)]
-    count = collections.Counter(name for text in code for name in defined(text))
-    wrong = ["%s: %d definitions" % (name, count[name]) for name in functions if count[name] != 1
-             and not re.fullmatch(BY_ENVIRONMENT, name)]
-    if wrong or not functions:
-        raise Failed("\n".join(wrong) or "found no functions")
-
-
-def variant_includes(tree):
-    """A header of lab/variants includes installed headers, freestanding ones and its own folder's; its README lists the rest."""
-    top = os.path.join(tree.source, "lab", "variants")
-    section = read(os.path.join(top, "README.md")).partition("## What they include\n")[2].partition("\n## ")[0]
-    listed = set(re.findall(r"(?m)^\| `([^`]+)` \| `([^`]+)` \|", section))
-    found, count = set(), 0
-    for folder, _, names in os.walk(top):
-        for name in names:
-            if not name.endswith(".h"):
-                continue
-            count += 1
-            for header in re.findall(r"(?m)^\s*#\s*include\s+(\S+)", read(os.path.join(folder, name))):
-                plain = header.strip('<">')
-                own = header[0] == '"' and ".." not in plain and os.path.exists(os.path.join(folder, plain))
-                installed = plain.startswith("holdfast/") and os.path.exists(os.path.join(tree.installed, plain))
-                if not own and not installed and SYSTEM.get(plain, "") is not None:
-                    found.add((os.path.relpath(os.path.join(folder, name), top), plain))
-    wrong = ["%s includes %s, which README.md does not list" % one for one in sorted(found - listed)]
-    wrong += ["README.md lists that %s includes %s, which it does not" % one for one in sorted(listed - found)]
-    if wrong or count < 15:
-        raise Failed("\n".join(wrong) or "only %d headers in %s" % (count, top))
-
-
 # ---- mutants ------------------------------------------------------------------------------------
 
 def append(text):
@@ -738,33 +640,16 @@ def append(text):
 replace = mutation.swap
 
 
-def swap_functions(code):
-    """Swap the last two functions."""
-    parts = re.split(r"(?m)^(?=HF_INLINE)", code)
-    if len(parts) < 3:
-        raise mutation.Stale("fewer than two functions")
-    last, rest = parts[-1].rsplit("#endif", 1)
-    return "".join(parts[:-2] + [last, parts[-2]]) + "#endif" + rest
-
-
 # (flaw, file, change, check, text that its message must contain)
 MUTANTS = [
-    ("no guard", "internal/wait.h", replace("#ifndef HF_WAIT_H", "#if 1"),
-     lambda t: alone(t, GCC, "gnu11"), "redefinition"),
-    ("does not include what it needs", "internal/wait.h", replace('#include "arch.h"', ""),
-     lambda t: alone(t, GCC, "gnu11"), "hf_arch_relax"),
     ("wrong guard", "internal/wait.h",
      replace("#ifndef HF_WAIT_H\n#define HF_WAIT_H\n",
              "#ifndef HF_WAITING_H\n#define HF_WAITING_H\n"), guards, "HF_WAITING_H"),
     ("warning in a function that nothing calls", "report.h",
      append("HF_INLINE int hf_bad(unsigned int a)\n{\n\tint b = (int)a;\n\treturn a < b;\n}\n"),
      lambda t: together(t, CLANG, "gnu11", "-O2"), "sign-compare"),
-    ("not C++", "report.h", append("HF_INLINE int *hf_bad(void *a)\n{\n\treturn a;\n}\n"),
-     lambda t: together(t, GCC, "c++17", "-O2"), "invalid conversion"),
     ("a C library's header", "report.h", append("#include <string.h>\n"), system_headers,
      "string.h"),
-    ("a C library's header, freestanding", "report.h", append("#include <string.h>\n"),
-     lambda t: freestanding_alone(t, GCC, "gnu11"), "string.h"),
     ("an atomic of three bytes", "refcount.h",
      append("struct hf_bad {\n\tchar a[3];\n};\nHF_INLINE struct hf_bad hf_bad(struct hf_bad *p)\n"
             "{\n\tstruct hf_bad a;\n\n\t__atomic_load(p, &a, 0);\n\treturn a;\n}\n"),
@@ -788,8 +673,6 @@ MUTANTS = [
     ("a header whose warnings users see", "cond.h",
      replace(SYSTEM_HEADER, "static inline int hf_bad(double a)\n{\n\treturn (int)a;\n}\n"),
      lambda t: quiet(t, GCC, "c++17"), "old-style-cast"),
-    ("a header without the pragma", "internal/wait.h", replace(SYSTEM_HEADER, ""),
-     system_header, "internal/wait.h"),
     ("a lock without the capability attribute", "spinlock_ticket.h", replace('struct HF_CAPABILITY("spinlock") ', "struct "),
      lambda t: locking(t, "c"), "thread-safety-attributes"),
     ("an operation without the acquire attribute", "spinlock.h",
@@ -797,9 +680,6 @@ MUTANTS = [
      lambda t: locking(t, "c"), "requires holding"),
     ("a guard without the release attribute", "internal/guard.h", replace("~guard() HF_RELEASE()", "~guard()"),
      lambda t: locking(t, "c++"), "already held"),
-    ("an owner made of a plain pointer", "intrusive_ptr.h",
-     replace("intrusive_ptr(U *) = delete;", "intrusive_ptr(U *object) : object_(object) {}"),
-     lambda t: refused(t, GCC, "c++17"), "a plain pointer: compiles"),
     ("a derived class freed as its base", "intrusive_ptr.h",
      replace("static constexpr bool well = is_virtual;", "static constexpr bool well = true;"),
      lambda t: refused(t, GCC, "c++17"), "without virtual destructor: compiles"),
@@ -807,34 +687,15 @@ MUTANTS = [
      lambda t: prefixed_macros(t, GCC, "gnu11"), "BAD"),
     ("a function without prefix", "report.h", append("int bad(void);\n"),
      lambda t: prefixed_names(t, "gnu11"), "bad"),
-    ("an enumerator without prefix", "report.h", append("enum hf_bad { HF_GOOD, BAD };\n"),
-     lambda t: prefixed_names(t, "gnu11"), "BAD"),
     ("a type without prefix", "report.h", append("typedef struct hf_bad {\n\tint a;\n} bad_t;\n"),
      lambda t: prefixed_names(t, "c++17"), "bad_t"),
-    ("another order in arch", "internal/arch/aarch64/spin.h", swap_functions, arch_folders,
-     "in this place"),
-    ("a function defined twice", "refcount.h",
-     append("#ifdef HF_TWICE\nHF_INLINE void hf_refcount_inc(hf_refcount_t *r)\n{\n\t(void)r;\n}\n#endif\n"),
-     definitions, "hf_refcount_inc: 2"),
-    ("a function that a macro makes", "refcount.h",
-     append("#define HF_MAKE(name) HF_INLINE void hf_refcount_##name(void)\nHF_MAKE(made)\n{\n}\n#undef HF_MAKE\n"),
-     definitions, "hf_refcount_made: 0"),
-    ("a missing file in arch", "internal/arch/generic/spin.h", None, arch_folders, "spin.h"),
-    ("a variant that includes the library's sources", "lab/variants/spinlock/cas.h",
-     append('#include "../../../src/nofault/implementation.h"\n'), variant_includes, "spinlock/cas.h includes ../../../src/"),
-    ("a variant that includes another folder's", "lab/variants/refcount/cmpxchg.h",
-     append('#include "spinlock/cas.h"\n'), variant_includes, "refcount/cmpxchg.h includes spinlock/cas.h"),
-    ("a variant that includes no installed header", "lab/variants/lockref/locked.h",
-     replace("<holdfast/lockref.h>", "<holdfast/lockref_none.h>"), variant_includes, "holdfast/lockref_none.h"),
-    ("an exception that is none", "lab/variants/lockref/queued_lock.h",
-     replace('"../spinlock/queued.h"', "<holdfast/spinlock.h>"), variant_includes, "README.md lists that lockref/queued_lock.h"),
 ]
 
 
 def mutant(tree, number, flaw, name, change, check, says):
-    copy = mutation.copy(tree.source, os.path.join(tree.build, "mutants", "%02d" % number), "include", "lab/variants")
+    copy = mutation.copy(tree.source, os.path.join(tree.build, "mutants", "%02d" % number), "include")
     try:
-        mutation.edit(os.path.join(copy, name if name.startswith("lab/") else "include/holdfast/" + name), change)
+        mutation.edit(os.path.join(copy, "include/holdfast/" + name), change)
         check(Tree(copy, os.path.join(copy, "build")))
     except mutation.Stale as why:
         raise Failed("the mutant's edit no longer applies: %s" % why) from why
@@ -893,9 +754,6 @@ def checks(tree):
     add("text system headers", system_headers)
     add("text guards", guards)
     add("text system_header", system_header)
-    add("text arch folders", arch_folders)
-    add("text definitions", definitions)
-    add("text includes of lab/variants", variant_includes)
     for std in ("gnu11", "c++17"):
         add("text names %s" % std, prefixed_names, std)
         add("text macros %s" % std, prefixed_macros, GCC, std)
