@@ -17,7 +17,7 @@ bare=(gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-system-arm)
 kernel=("gcc-14|gcc-12" "gcc-14-aarch64-linux-gnu|gcc-12-aarch64-linux-gnu" gcc-aarch64-linux-gnu
 	"libelf1|libelf1t64" "libssl3|libssl3t64" bc xz-utils bison flex libelf-dev e2fsprogs
 	qemu-system-x86 qemu-system-arm libc6-dev-arm64-cross)
-docs=(doxygen python3-sphinx furo python3-myst-parser)
+docs=(python3-sphinx furo python3-myst-parser)
 packages=(autopkgtest debhelper dpkg-dev lintian mmdebstrap)
 declare -A without # an optional package: what is left out without it
 
