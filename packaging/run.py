@@ -64,17 +64,14 @@ def dist(work):
     """Write the release. Return its folder; the parts that follow use it."""
     folder = os.path.join(os.path.dirname(work), "dist", "release")
     if not os.path.exists(os.path.join(folder, "SHA256SUMS")):
-        manual = bool(shutil.which("doxygen"))
-        if not manual:
-            checks.Checks.skip("dist: the manual", "doxygen is not installed")
-        release.dist(ROOT, folder, manual=manual)
+        release.dist(ROOT, folder)
     return folder
 
 
 def same_bytes(work):
     first = dist(work)
     second = os.path.join(work, "again")
-    release.dist(ROOT, second, manual=bool(shutil.which("doxygen")))
+    release.dist(ROOT, second)
     for line in read(first, "SHA256SUMS").splitlines():
         wanted, name = line.split()
         for folder in (first, second):
@@ -120,7 +117,7 @@ def complete(work):
     more = [name for name in found - wanted if not re.fullmatch(r"docs/man/man3/hf_\w+\.3", name, re.IGNORECASE)]
     if more:
         raise Failed("not tracked: " + " ".join(sorted(more)))
-    if shutil.which("doxygen") and "docs/man/man3/hf_mutex_lock.3" not in found:
+    if "docs/man/man3/hf_mutex_lock.3" not in found:
         raise Failed("there is no manual page of hf_mutex_lock")
 
 
@@ -137,7 +134,7 @@ def built(work):
         raise Failed("ctest ran fewer tests than expected:\n" + said)
     run("cmake", "--install", build, "--prefix", prefix, **environment)
     for file in ("include/holdfast/mutex.h", "share/holdfast/pthread-to-holdfast.sed",
-                 *(["share/man/man3/hf_mutex_lock.3"] if shutil.which("doxygen") else [])):
+                 "share/man/man3/hf_mutex_lock.3"):
         if not os.path.exists(os.path.join(prefix, file)):
             raise Failed("not installed: " + file)
     library = [folder for folder, _, names in os.walk(prefix) if "holdfast.pc" in names][0]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Write a release, and check that it can be published. CONTRIBUTING.md has the steps.
 
-    release.py dist [--out build/dist] [--url BASE] [--no-manual]
+    release.py dist [--out build/dist] [--url BASE]
     release.py check [--out build/dist] [--url BASE]
     release.py version X.Y.Z      change version.h, and every other file that states the version
 
@@ -76,17 +76,14 @@ def contents(root, manual):
                 files[name] = (0o755 if os.stat(path).st_mode & stat.S_IXUSR else 0o644, file.read())
     for name, text in zip(("holdfast.h", "holdfast.c"), generate.generate()):
         files["single/" + name] = (0o644, text.encode())
-    if manual:
-        for name in sorted(os.listdir(manual)):
-            with open(os.path.join(manual, name), "rb") as file:
-                files["docs/man/man3/" + name] = (0o644, file.read())
+    for name in sorted(os.listdir(manual)):
+        with open(os.path.join(manual, name), "rb") as file:
+            files["docs/man/man3/" + name] = (0o644, file.read())
     return files
 
 
 def make_manual(root, out):
     """Write the manual pages of section 3. Return their folder."""
-    if not shutil.which("doxygen"):
-        raise Skip("doxygen is not installed")
     checks.run(sys.executable, "-B", os.path.join(root, "docs", "site", "build.py"), "--man-only", "--out", out, timeout=600)
     return os.path.join(out, "man", "man3")
 
@@ -180,12 +177,12 @@ def recipes(root, out, version, url):
     write(path, text)
 
 
-def dist(root, out, url=None, manual=True):
+def dist(root, out, url=None):
     """Write all files of the release. Return the archive's path."""
     version = versions.version_of(root)
     os.makedirs(out, exist_ok=True)
     when = date_of(root, version)
-    files = contents(root, make_manual(root, os.path.join(out, "manual")) if manual else None)
+    files = contents(root, make_manual(root, os.path.join(out, "manual")))
     shutil.rmtree(os.path.join(out, "manual"), ignore_errors=True)
     name = "holdfast-" + version
     path = os.path.join(out, name + ".tar.gz")
@@ -339,7 +336,6 @@ def main():
     parser.add_argument("version", nargs="?")
     parser.add_argument("--out", default=os.path.join(ROOT, "build", "dist"))
     parser.add_argument("--url", help="the folder from which the archive will be downloaded")
-    parser.add_argument("--no-manual", action="store_true", help="needs no doxygen")
     args = parser.parse_args()
     url = args.url and args.url.rstrip("/")
     if (args.what == "version") != bool(args.version):
@@ -350,7 +346,7 @@ def main():
         if args.what == "version":
             set_version(ROOT, args.version)
         else:
-            print(dist(ROOT, args.out, url, not args.no_manual))
+            print(dist(ROOT, args.out, url))
     except (Failed, Skip) as why:
         sys.exit("release.py: %s" % why)
     return 0

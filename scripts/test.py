@@ -4,18 +4,17 @@
 
     test.py                     the stages of `make test`
     test.py --all               every stage: `make test-all`
-    test.py --rest              the stages of `make test-all` that `make test` does not run
+    test.py --list              print the stages, and what each of them tests
     test.py STAGE...            these stages
-    test.py --lanes N ...       run N stages at a time (default 4)
 
-Each stage runs in a lane. What must not have neighbours, such as the stress tests, runs at the end, one after the other.
+Four stages run at a time. What must not have neighbours, such as the stress tests, runs at the end, one after the other.
 A line is printed when a stage begins and when it ends; "processor" is the time that it kept processors busy. The last line
 is "N passed, N failed, N skipped". Exits with 1 if anything failed or a stage ran no test, with 130 after ^C, which ends
 everything that was started. The output of each stage is in build/test/STAGE.log, the times of its tests are in STAGE-*.xml.
 caught.py prints the mutants that were caught.
 """
 import argparse
-import glob
+import json
 import os
 import re
 import shutil
@@ -39,11 +38,7 @@ CANT_RUN = 77  # the exit status of a test that can't run here
 # QEMU's models; each takes other functions: 16-byte vectors; pairs of words by AVX; AVX2 and ERMS; the row of Zen 3. qemu 7
 # emulates neither AVX-512 nor FSRM.
 MODELS = ("qemu64", "SandyBridge", "Haswell", "EPYC-Milan")
-BUSY = 4  # shares of the tests that run at a time in the stage busy
 LOOP = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"
-# What CMakePresets.json sets for all tests, for ctest without a preset.
-LIKE_PRESET = ("--output-on-failure", "--test-output-size-passed", "1000000", "--test-output-size-failed", "1000000",
-               "--timeout", "2400", "--no-tests=error")
 TAIL = 60  # how many lines of a failure's output are shown
 LIMIT = 3600  # seconds for one command of a stage; one that takes longer is taken for one that hangs, on a busy machine too
 GRACE = 10  # seconds that a command gets to clean up when it is ended
@@ -209,20 +204,11 @@ def thorough(stage):
             ctest(stage, name, "-L", areas.labelled(["thorough"]), "--no-tests=ignore")
 
 
-def rest(stage, name):
-    """What `make test` leaves out of this preset: other targets of the same build, and their tests."""
+def rest(stage):
+    """What `make test` leaves out of a sanitizer's preset: mounts, tools, examples, and under ThreadSanitizer one-threaded tests."""
+    name = stage.name.removesuffix("-rest")
     if built(stage, name) and build(stage, name):
         ctest(stage, name, "-LE", areas.labelled(["alone", name]))
-
-
-def asan_rest(stage):
-    """Gcc's AddressSanitizer and UndefinedBehaviorSanitizer: the programs that `make test` leaves out: mounts, tools, examples."""
-    rest(stage, "asan")
-
-
-def tsan_rest(stage):
-    """Gcc's ThreadSanitizer: the programs that `make test` leaves out, of which most have one thread."""
-    rest(stage, "tsan")
 
 
 def built(stage, name):
@@ -234,14 +220,14 @@ def built(stage, name):
     return False
 
 
-def ctest(stage, name, *options, where=()):
-    """Run and count the tests of a preset that has been built; `where` has ctest's options in place of the preset."""
+def ctest(stage, name, *options):
+    """Run and count the tests of a preset that has been built."""
     junit = os.path.join(LOGS, "%s-%s-%d.xml" % (stage.name, name, stage.commands))
     if os.path.exists(junit):
         os.remove(junit)
     before = len(stage.failed)
     prefix = fixed_addresses() if "san" in name else []
-    worked, output = stage.run(*prefix, "ctest", *(where or ("--preset", name)), "-j", JOBS, "--output-junit", junit, *options)
+    worked, output = stage.run(*prefix, "ctest", "--preset", name, "-j", JOBS, "--output-junit", junit, *options)
     if os.path.exists(junit):
         count(stage, junit)
     if not worked and len(stage.failed) == before:
@@ -290,66 +276,17 @@ def processors(stage):
                 stage.fail(name, output)
 
 
-def balanced(costs, count):
-    """Split tests with these costs among `count` shares, so that they cost about the same. Return their numbers, from 1."""
-    shares = [[] for _ in range(count)]
-    for number, cost in sorted(enumerate(costs, 1), key=lambda one: -one[1]):
-        min(shares, key=lambda share: sum(costs[n - 1] for n in share)).append(number)
-    return shares
-
-
-def seconds_of(names, preset_name):
-    """What these tests of a preset took in this run or the last, or a little if they did not run."""
-    known = {}
-    for stage in (preset_name, "thorough"):
-        for junit in glob.glob(os.path.join(LOGS, "%s-%s-*.xml" % (stage, preset_name))):
-            known.update((test.get("name"), float(test.get("time"))) for test in xml.parse(junit).iter("testcase"))
-    return [max(known.get(name, 0), 0.01) for name in names]
-
-
 def busy(stage):
-    """The multithreaded tests of the release preset, in four shares at a time, which keep the processors busy.
-
-    So tests that otherwise run alone have neighbours. In place of a share that has ended runs a loop."""
+    """The multithreaded tests of the release preset, also those that otherwise run alone, beside a busy loop on each processor."""
     if not built(stage, "release"):
         return
-    left_out = ("-LE", areas.labelled(["not-busy"]))
-    listed = [test.name for test in areas.tests("release", *left_out)]
-    shares = balanced(seconds_of(listed, "release"), BUSY)
-    parts, loops = [Stage("%s-%d" % (stage.name, number + 1)) for number in range(BUSY)], []
-
-    def share(number, part):
-        folder = os.path.join(ROOT, "build", "test", part.name)  # ctest writes its own logs there
-        os.makedirs(folder, exist_ok=True)
-        with open(os.path.join(folder, "CTestTestfile.cmake"), "w", encoding="utf-8") as file:
-            file.write('subdirs("%s")\n' % os.path.join(ROOT, "build", "release"))
-        open(part.log, "w", encoding="utf-8").close()
-        try:
-            # Not a range of the tests that are not excluded, but these of them.
-            ctest(part, "release", *left_out, "-I", ",".join(map(str, [0, 0, 0, *shares[number]])),
-                  where=("--test-dir", folder, *LIKE_PRESET))
-        except Stopped:
-            part.fail("stopped")
-        except Exception:  # pylint: disable=broad-except
-            part.fail("scripts/test.py", traceback.format_exc())
-        if not children.stopped:
-            loops.append(subprocess.Popen([sys.executable, "-c", LOOP]))
-
-    threads = [threading.Thread(target=share, args=each, daemon=True) for each in enumerate(parts)]
+    loops = [subprocess.Popen([sys.executable, "-c", LOOP]) for _ in range(int(JOBS))]
     try:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        ctest(stage, "release", "-LE", areas.labelled(["not-busy"]))
     finally:
         for loop in loops:
             loop.kill()
             loop.wait()
-    for part in parts:
-        stage.passed += part.passed
-        stage.processor += part.processor
-        for name in ("failed", "skipped", "shown"):
-            getattr(stage, name).extend(getattr(part, name))
 
 
 def report(stage):
@@ -368,7 +305,7 @@ def report(stage):
 
 
 def port(stage):
-    """The port of the same name under QEMU. Each KTAP case and each mutant counts as a test."""
+    """The port of this name, bare metal or a module of Linux, in QEMU. Each KTAP case and each mutant counts as a test."""
     lines(stage, "port/%s/run.py" % stage.name)
 
 
@@ -433,8 +370,8 @@ STAGES = {
     "thorough": thorough,
     "kernel-tree": kernel_tree,
     "packages": packages,
-    "asan-rest": asan_rest,
-    "tsan-rest": tsan_rest,
+    "asan-rest": rest,
+    "tsan-rest": rest,
     "aarch64": preset,
     "riscv64": preset,
     "s390x": preset,
@@ -498,8 +435,8 @@ def attempt(stage, function):
     stage.seconds += time.monotonic() - begun
 
 
-def in_lanes(stages, lanes, act):
-    """Call act(stage) for each stage in their order, `lanes` at a time. A stage waits for those of AFTER."""
+def in_lanes(stages, act):
+    """Call act(stage) for each stage in their order, LANES at a time. A stage waits for those of AFTER."""
     waiting, running, changed = list(stages), [], threading.Condition()
 
     def ready():
@@ -524,14 +461,14 @@ def in_lanes(stages, lanes, act):
                     running.remove(stage)
                     changed.notify_all()
 
-    threads = [threading.Thread(target=lane, daemon=True) for _ in range(lanes)]
+    threads = [threading.Thread(target=lane, daemon=True) for _ in range(LANES)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
 
 
-def run_stages(stages, lanes):
+def run_stages(stages):
     """Run the stages, and print what becomes of them."""
     clock = Clock()
     alone = [stage for stage in stages if STAGES[stage.name] in ALONE]
@@ -554,7 +491,7 @@ def run_stages(stages, lanes):
         else:
             clock.say("%s: %s so far; the tests that run alone follow at the end" % (stage.name, result(stage)))
 
-    in_lanes([stage for stage in stages if STAGES[stage.name] is not busy], lanes, act)
+    in_lanes([stage for stage in stages if STAGES[stage.name] is not busy], act)
     for stage in alone:
         clock.say("%s, alone" % stage.name)
         attempt(stage, ALONE[STAGES[stage.name]])
@@ -581,22 +518,28 @@ def summary(stages, seconds):
     return 1 if failed else 0
 
 
+def described(name):
+    """The first line of what a stage says of itself; a preset says it in CMakePresets.json."""
+    if STAGES[name] is preset:
+        with open(os.path.join(ROOT, "CMakePresets.json"), encoding="utf-8") as file:
+            return next(one["displayName"] for one in json.load(file)["configurePresets"] if one["name"] == name)
+    return STAGES[name].__doc__.split("\n")[0]
+
+
 def chosen(words):
-    """(the names of the stages that the command line asks for, in the order of STAGES; how many run at a time)"""
+    """The names of the stages that the command line asks for, in the order of STAGES."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--all", action="store_true")
-    parser.add_argument("--rest", action="store_true")
-    parser.add_argument("--lanes", type=int, default=LANES)
+    parser.add_argument("--list", action="store_true")
     parser.add_argument("stage", nargs="*")
     args = parser.parse_args(words)
     if unknown := [name for name in args.stage if name not in STAGES]:
-        sys.exit("unknown stage: %s; the stages are: %s" % (" ".join(unknown), " ".join(STAGES)))
-    wanted = set(args.stage)
-    if args.all or not (args.rest or wanted):
-        wanted |= set(QUICK)
-    if args.all or args.rest:
-        wanted |= set(STAGES) - set(QUICK)
-    return [name for name in STAGES if name in wanted], max(1, args.lanes)
+        parser.error("unknown stage: %s; the stages are: %s" % (" ".join(unknown), " ".join(STAGES)))
+    if args.list:
+        print("\n".join("%-14s%s" % (name, described(name)) for name in STAGES))
+        sys.exit()
+    wanted = STAGES if args.all else args.stage or QUICK
+    return [name for name in STAGES if name in wanted]
 
 
 def interrupt(*_):
@@ -604,8 +547,7 @@ def interrupt(*_):
 
 
 def main(words):
-    names, lanes = chosen(words)
-    stages = [Stage(name) for name in names]
+    stages = [Stage(name) for name in chosen(words)]
     os.makedirs(LOGS, exist_ok=True)
     os.environ["PYTHONPYCACHEPREFIX"] = os.path.join(ROOT, "build", "pycache")
     os.environ.pop("MAKEFLAGS", None)
@@ -615,7 +557,7 @@ def main(words):
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, interrupt)
     try:
-        run_stages(stages, lanes)
+        run_stages(stages)
     except KeyboardInterrupt:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)

@@ -1,19 +1,42 @@
 # SPDX-License-Identifier: MIT
-"""The contents of the headers: names with their comments, read by Doxygen, and the block comment at the top of each file.
+"""The contents of the headers: names with their comments, and the block comment at the top of each file.
 
-load() runs Doxygen. The entries of a Header are its functions, macros, types and C++ classes, in the order of the file.
+The entries of a Header are its functions, macros, types and C++ classes, in the order of the file. The headers are written in
+one style (clang-format's), by which declarations at file scope, and members of a class, are recognised. A comment describes:
+
+    hf_x - summary, or hf_x, hf_y - summary    these names
+    without a name, above a declaration        it, and those that follow without an empty line and have no comment
+    behind a constant                          it
 """
 import os
 import re
-import subprocess
-import sys
-import xml.etree.ElementTree as ET
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 FIELDS = ("Context", "Ordering", "Errors", "Return")
 PUBLIC = re.compile(r"(?:hf_(?!detail_|env_)|HF_(?!DETAIL_|ENV_))\w+\Z")
-# Attributes, which are removed from the displayed source of a type.
-NOISE = re.compile(r"\b(?:HF_CAPABILITY|HF_ALIGNED|__attribute__)\s*\((?:[^()]|\([^()]*\))*\)|\bHF_MAY_ALIAS\b")
+INSIDE = r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))*"  # of parentheses
+# Attributes, which are removed from what is shown.
+NOISE = re.compile(r"\s*\b(?:HF_(?:CAPABILITY|ALIGNED|ACQUIRE|TRY_ACQUIRE|RELEASE|REQUIRES|EXCLUDES|ASSERT_HELD|DETAIL_LINKED)"
+                   r"|__attribute__)\s*\(%s\)|\s*\bHF_(?:MAY_ALIAS|INLINE|API|API_EACH|COLD|SLOW|MUST_CHECK|SCOPED_CAPABILITY"
+                   r"|NO_THREAD_SAFETY_ANALYSIS)\b|\[\[nodiscard\]\] " % INSIDE)
+# Declarations, each with its name. They are looked for in text whose comments are blank.
+KINDS = {
+    "macro": r"^#\s*define (?P<name>HF_\w+)(?:\((?P<parameters>[^)]*)\))?[ \t]*(?P<source>(?:.*\\\n)*.*)$",
+    "function": r"^(?!#|typedef\b|\s|HF_(?:BEGIN|END)_)(?P<head>[\w\s*]*?(?:\(\w+\))?[\w\s*]*[\s*])(?P<name>hf_\w+)\((?P<parameters>%s)\)[^;{}]*[;{]" % INSIDE,
+    "type": r"^typedef (?P<head>(?!struct[^;(]*\{)[^;{]*)\(\*(?P<name>hf_\w+)\)\((?P<parameters>%s)\);" % INSIDE,
+    "struct": r"^(?P<typedef>typedef )?(?P<kind>struct|union|enum)\b[^;{]*?\b(?P<name>hf_\w+) \{(?P<body>.*?)^\}(?:[^;]*?\b(?P<other>hf_\w+))?[^;]*;",
+}
+CXX = {
+    "class": r"^(?:template <[^\n]*>\n)?(?:class|struct) (?:HF_\w+(?:\([^)]*\))? )*(?P<name>\w+)(?: [^{;]*)?\{(?P<body>.*?)^\};",
+    "function": r"^(?P<head>(?:template <[^\n]*>\n)?(?:\[\[nodiscard\]\] )?(?!#|template|class|struct|using|HF_(?:BEGIN|END)|\s|[/*}]|\w+:$)[\w:<>, \t&*.()]*?[ *&])"
+                r"(?P<name>[a-z]\w+)\((?P<parameters>%s)\)[^;{}]*\{" % INSIDE,
+    "var": r"^(?:HF_\w+|constexpr|static|inline)[\w ]* (?P<name>\w+)(?:\{[^}]*\}| = [^;]*);",
+}
+MEMBER = re.compile(r"^\t(?![\s}#]|(?:public|private|protected):)(?P<all>(?:template <[^\n]*>\s+)?(?:\[\[nodiscard\]\] )?(?:using (?P<alias>\w+) = [^;]*|"
+                    r"struct \w+(?= \{)|[\w:<>,\s&*~]*?(?P<name>operator[^(]+(?:\(\)(?=\())?|~?\w+)\(%s\)[^;{}]*?))(?:\s+:\s[^;]*?)?\s*(?:[;{])" % INSIDE,
+                    re.MULTILINE)
+NAMED = re.compile(r"((?:hf_|HF_)\w+(?:, (?:hf_|HF_)\w+)*|[a-z_]+) - (.*)", re.DOTALL)
+FIELD = re.compile(r"(Context|Ordering|Error|Return)s?:\s*(.*)")
+COMMENT = re.compile(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 
 
 class Entry:
@@ -97,153 +120,185 @@ class Header:
         return re.findall(r"examples/\w+\.c(?:pp)?", " ".join(self.section("Example")))
 
 
-def words(element):
-    return " ".join("".join(element.itertext()).split()) if element is not None else ""
+def lines_of(comment):
+    text = re.sub(r"^/\*+ ?|\s*\*/$", "", comment)
+    return [re.sub(r"^\s*\*(?: |$)", "", line).rstrip() for line in text.split("\n")]
 
 
-def described(entry, node):
-    """Sets the entry's words from the comment of an XML node."""
-    entry.summary = words(node.find("briefdescription"))
-    for para in node.findall("detaileddescription/para"):
-        for item in para.findall("parameterlist/parameteritem"):
-            for name in item.findall("parameternamelist/parametername"):
-                entry.arguments[words(name)] = words(item.find("parameterdescription"))
-        for section in para.findall("simplesect"):
-            key = "Return" if section.get("kind") == "return" else words(section.find("title")).rstrip(":")
-            entry.fields[key] = " ".join(words(p) for p in section.findall("para"))
-        for child in list(para):
-            if child.tag in ("parameterlist", "simplesect"):
-                para.remove(child)
-        if text := words(para):
-            entry.paragraphs.append(text)
-    if not entry.summary and entry.paragraphs:
-        entry.summary = entry.paragraphs.pop(0)
-    return entry
+def groups_of(lines):
+    """[(names, summary)] at the start of a comment, and the lines after them."""
+    found, rest = [], lines
+    while rest and not rest[0]:
+        rest = rest[1:]
+    while rest and (match := NAMED.match(rest[0])):
+        rest, summary = rest[1:], match[2]
+        while rest and rest[0] and not rest[0].startswith("@") and not NAMED.match(rest[0]):
+            summary, rest = summary + " " + rest[0].strip(), rest[1:]
+        found.append((match[1].split(", "), summary))
+    return found, rest
 
 
-def spaced(text):
-    text = re.sub(r"\s+", " ", text).strip()
-    return re.sub(r"\* (?=\w)", "*", text)
+class Description:
+    """The words of a comment: summary, paragraphs, arguments, fields."""
+
+    def __init__(self, summary, lines):
+        # In a comment of one line the fields are sentences.
+        parts = re.split(r"(?:^|(?<=[.;] ))(?=(?:Ordering|Context|Return|Errors):)", summary)
+        self.summary = parts[0].strip().rstrip(";" if len(parts) > 1 else "").strip()
+        self.paragraphs, self.arguments, self.fields = [], {}, {}
+        add = None  # adds words to what the last line began
+        for line in [*lines, *(part.strip().rstrip(".") for part in parts[1:])]:
+            text = " ".join(line.split())
+            argument, field = re.match(r"@([\w.]+(?:, @?[\w.]+)*):\s*(.*)", text), FIELD.match(text)
+            if argument:
+                keys, place, text = re.split(r", @?", argument[1]), self.arguments, argument[2]
+            elif field:
+                keys, place, text = [field[1] + "s" * (field[1] == "Error")], self.fields, field[2]
+            elif not text:
+                add = None
+                continue
+            elif add:
+                add(text)
+                continue
+            else:
+                keys, place = [len(self.paragraphs)], self.paragraphs
+                self.paragraphs.append("")
+
+            def add(more, place=place, keys=keys):
+                for key in keys:
+                    there = place[key] if place is self.paragraphs else place.get(key, "")
+                    place[key] = (there + " " + more).strip()
+            add(text)
+        if not self.summary and self.paragraphs:
+            self.summary = self.paragraphs.pop(0)
+
+    def describe(self, entry):
+        """Give an entry that has no description these words, without the arguments of other functions in the same comment."""
+        if not entry.summary:
+            entry.summary, entry.paragraphs, entry.fields = self.summary, self.paragraphs, self.fields
+            entry.arguments = {name: words for name, words in self.arguments.items() if name in entry.parameters}
 
 
-def source_of(header, node):
-    """The source of a type."""
-    where = node.find("location")
-    first, last = (int(where.get(key) or 0) for key in ("bodystart", "bodyend"))
-    if last < first or not first:
-        return ""
-    # Doxygen's line numbers are those of filter.py's output, so search for the first line.
-    name = words(node.find("compoundname")) or words(node.find("name"))
-    match = re.search(r"^(?:typedef )?(?:struct|union|enum)[^;{]*\b%s\b[^;{]*\{.*?^\}[^;]*;" % name, header.text,
-                      re.MULTILINE | re.DOTALL)
-    return re.sub(r"[ \t]+\n", "\n", re.sub(r"(?<=\S)[ \t]+(?=;)", "", NOISE.sub("", match[0]))).expandtabs(4) \
-        if match else ""
+def shown(text):
+    return re.sub(r"\s+", " ", NOISE.sub("", text).replace("HF_DETAIL_CONSTEXPR", "constexpr")).strip()
 
 
-def member(header, node):
-    kind, name = node.get("kind"), words(node.find("name"))
-    entry = described(Entry(header, {"define": "macro", "typedef": "type"}.get(kind, kind), name), node)
-    entry.line = int(node.find("location").get("line"))
-    if kind == "define":
-        names = [words(param.find("defname")) for param in node.findall("param")]
-        if node.find("param") is not None:
-            entry.signature = "%s(%s)" % (name, ", ".join(names))
-        entry.parameters = [name for name in names if name]
-        entry.source = "".join(node.find("initializer").itertext()).strip() if node.find("initializer") is not None else ""
-    elif kind == "function":
-        entry.signature = spaced(words(node.find("definition")) + words(node.find("argsstring")))
-        entry.parameters = [words(param.find("declname")) for param in node.findall("param")
-                            if param.find("declname") is not None]
-    elif kind == "enum":
-        entry.values = [(words(value.find("name")), words(value.find("briefdescription"))
-                         or words(value.find("detaileddescription"))) for value in node.findall("enumvalue")]
-    elif kind == "typedef":
-        entry.signature = spaced(words(node.find("definition")))
-    return entry
+def names_of(parameters):
+    """The names of a function's or macro's parameters."""
+    flat = re.sub(r"\(\*(\w+)\)\(%s\)" % INSIDE, r" \1", NOISE.sub("", parameters))
+    return [match[1] for part in flat.split(",") if (match := re.search(r"(\w+|\.\.\.)(?:\[\w*\])?\s*$", part)) and match[1] != "void"]
 
 
-def compound(header, node):
-    kind, name = node.get("kind"), words(node.find("compoundname"))
-    entry = described(Entry(header, "class" if "::" in name or kind == "class" else kind, name), node)
-    entry.line = int(node.find("location").get("line"))
-    if entry.kind != "class":
-        entry.source = source_of(header, node)
-        return entry
-    for part in node.findall("sectiondef"):
-        if not part.get("kind").startswith("public"):
+def declared(header, code):
+    """Yields (place, entry) of each declaration at file scope."""
+    begin = code.find("HF_BEGIN_CXX")
+    end = code.find("HF_END_CXX") if begin >= 0 else 0
+    plain = code[:begin] + re.sub(r"[^\n]", " ", code[begin:end]) + code[end:] if begin >= 0 else code
+    for kind, pattern in KINDS.items():
+        for match in re.finditer(pattern, plain, re.MULTILINE | (re.DOTALL if kind == "struct" else 0)):
+            name = match["name"]
+            if kind == "struct":
+                entry = Entry(header, "type" if match["typedef"] else match["kind"], match["other"] or name)
+                entry.tag = name
+                entry.source = shown_source(header.text[match.start():match.end()])
+                rows = re.findall(r"^\t(HF_\w+)[^\n/]*(?:/\*(.*?)\*/)?", header.text[match.start("body"):match.end("body")],
+                                  re.MULTILINE | re.DOTALL)
+                entry.values = [(value, " ".join(words.split())) for value, words in rows]
+                name = entry.name
+            else:
+                entry = Entry(header, kind, name)
+                entry.parameters = names_of(match["parameters"] or "")
+            if kind == "macro":
+                entry.source = match["source"].strip()
+                entry.signature = name + ("(%s)" % match["parameters"] if match["parameters"] is not None else "")
+            elif kind == "function":
+                entry.signature = shown("%s%s(%s)" % (match["head"], name, match["parameters"]))
+            elif kind == "type":
+                entry.signature = shown("typedef %s(*%s)(%s)" % (match["head"], name, match["parameters"]))
+            if PUBLIC.match(name) and not name.endswith("_H"):
+                yield match.start(), entry
+    for kind, pattern in CXX.items() if begin >= 0 else ():
+        for match in re.compile(pattern, re.MULTILINE | (re.DOTALL if kind == "class" else 0)).finditer(code, begin, end):
+            if "detail_" in match["name"]:
+                continue
+            entry = Entry(header, "class", "hf::" + match["name"])
+            if kind == "function":
+                entry.signature = shown("%s%s(%s)" % (match["head"], match["name"], match["parameters"]))
+            elif kind == "class":
+                entry.members = members(header, code, match)
+            yield match.start(), entry
+
+
+def shown_source(text):
+    return re.sub(r"[ \t]+\n", "\n", NOISE.sub("", text)).expandtabs(4)
+
+
+def members(header, code, match):
+    """[(signature, words)] of the public members of a class."""
+    found, public = [], not re.match(r"(?:template[^\n]*\n)?class", match[0])
+    comments = {m.end(): lines_of(m[0]) for m in COMMENT.finditer(header.text) if m[0].startswith("/*")}
+    at, end = match.start("body"), match.end("body")
+    while at < end:
+        label = re.compile(r"^(public|private|protected):", re.MULTILINE).search(code, at, end)
+        stop = label.start() if label else end
+        for one in MEMBER.finditer(code, at, stop) if public else ():
+            if not re.search(r"detail_|~", one["all"]) and "delete" not in one["all"].split() and "friend" not in one["all"]:
+                above = comments.get(len(header.text[:one.start()].rstrip()), [])
+                found.append((shown(one["all"]), " ".join(" ".join(above).split())))
+        public, at = bool(label) and label[1] == "public", label.end() if label else end
+    return found
+
+
+def read(header):
+    """Set a header's entries. Returns complaints: arguments that no function of the comment has."""
+    text, complaints = header.text, []
+    found = [match for match in COMMENT.finditer(text) if match[0].startswith("/*")]
+    code = COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match[0]) if match[0].startswith("/*") else match[0], text)
+    places = sorted(declared(header, code), key=lambda item: item[0])
+    by_name = {}
+    for place, entry in places:
+        entry.line = place
+        by_name.setdefault(getattr(entry, "tag", entry.name), []).append(entry)
+        by_name.setdefault(entry.name.removeprefix("hf::"), []).append(entry)
+    for comment in found:
+        begin = text.rfind("\n", 0, comment.start()) + 1
+        before, lines = text[begin:comment.start()], lines_of(comment[0])
+        if before.strip():  # behind a macro
+            if match := re.match(r"#\s*define (HF_\w+)", before):
+                for entry in by_name.get(match[1], ()):
+                    Description(" ".join(lines), []).describe(entry)
             continue
-        for item in part.findall("memberdef"):
-            about = described(Entry(header, "", ""), item)
-            text = words(item.find("definition")) + words(item.find("argsstring"))
-            template = ", ".join(words(p.find("type")) + " " + words(p.find("declname"))
-                                 for p in item.findall("templateparamlist/param"))
-            text = re.sub(re.escape(name) + "::", "", ("template <%s> " % template.strip() if template else "") + text)
-            if "detail_" not in text and item.get("kind") in ("function", "typedef"):
-                entry.members.append((spaced(text), " ".join([about.summary, *about.paragraphs]).strip()))
-    return entry
+        groups, rest = groups_of(lines)
+        if groups and groups[0][0] == [header.stem] and any(line.startswith("Use when") for line in rest):
+            continue  # the opening comment
+        entries = []
+        for names, summary in groups:
+            description = Description(summary, rest)
+            for name in names:
+                for entry in [entry for entry in by_name.get(name, ()) if entry.line > comment.start()]:
+                    description.describe(entry)
+                    entries.append(entry)
+        if not groups:
+            run = re.match(r"(?:[^\n]*[^\s\n][^\n]*\n)*", text[comment.end() + 1:])[0]
+            stop = comment.end() + 1 + (run.find("/*") if "/*" in run else len(run))
+            for place, entry in places:
+                if comment.end() < place <= max(stop, comment.end() + 1) and not re.match("-{3}", lines[0]):
+                    Description("", lines).describe(entry)
+        elif entries:
+            known = {name for entry in entries for name in entry.parameters}
+            complaints += ["%s: %s has no argument '%s'" % (header.path, entries[0].name, name)
+                           for name in Description("", rest).arguments if name not in known and name != "guard"]
+    for _, entry in places:
+        before = next((other for other in header.entries if other.name == entry.name), None)
+        if not before:
+            header.entries.append(entry)
+        elif entry.summary and not before.summary:
+            header.entries[header.entries.index(before)] = entry
+    return complaints
 
 
-def run_doxygen(include, out):
-    with open(os.path.join(HERE, "Doxyfile"), encoding="utf-8") as file:
-        settings = file.read()
-    os.makedirs(out, exist_ok=True)
-    settings += 'INPUT = %s\nOUTPUT_DIRECTORY = "%s"\nINPUT_FILTER = "%s -B %s"\n' % (
-        " ".join('"%s"' % path for path in include), out, sys.executable, os.path.join(HERE, "filter.py"))
-    done = subprocess.run(["doxygen", "-"], input=settings, text=True, check=False, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE)
-    return [line for line in done.stderr.splitlines() if "warning:" in line or "error:" in line]
-
-
-def load(root, out):
-    """({path: Header} of the headers that users include, Doxygen's warnings)"""
+def load(root):
+    """({path: Header} of the headers that users include, complaints)"""
     top = os.path.join(root, "include", "holdfast")
-    public = [name for name in sorted(os.listdir(top)) if name.endswith(".h")]
-    found = {name: Header(top, name) for name in public}
-    complaints = run_doxygen([os.path.join(top, name) for name in public], out)
-    folder = os.path.join(out, "xml")
-    for name in sorted(os.listdir(folder)):
-        if not name.endswith(".xml") or name in ("index.xml", "Doxyfile.xml"):
-            continue
-        node = ET.parse(os.path.join(folder, name)).getroot().find("compounddef")
-        if node is None or node.get("kind") not in ("file", "namespace", "class", "struct", "union"):
-            continue
-        if node.get("kind") in ("class", "struct", "union"):
-            header = found.get(os.path.basename(node.find("location").get("file")))
-            own = words(node.find("compoundname"))
-            if header and "detail_" not in own:
-                header.entries.append(compound(header, node))
-            continue
-        for item in node.findall("sectiondef/memberdef"):
-            header = found.get(os.path.basename(item.find("location").get("file")))
-            own = words(item.find("name"))
-            if header and (PUBLIC.match(own) and not own.endswith("_H") or node.get("kind") == "namespace") \
-                    and "detail_" not in own and "operator" not in own:
-                entry = member(header, item)
-                if node.get("kind") == "namespace":
-                    entry.kind, entry.name = "class", "hf::" + own
-                header.entries.append(entry)
-    for header in found.values():
-        tidy(header)
-    return found, complaints
-
-
-def tidy(header):
-    """Keep one entry per name: the typedef of a struct; of several platforms' functions the one with a comment."""
-    by_name, tags = {}, {}
-    for entry in header.entries:
-        if entry.kind == "type":
-            match = re.match(r"typedef (?:struct|union|enum) (\w+) \*?(\w+)$", entry.signature)
-            if match:
-                tags[match[1]] = entry
-    for entry in sorted(header.entries, key=lambda e: e.line):
-        if entry.name in tags and tags[entry.name] is not entry:
-            owner = tags[entry.name]
-            owner.source = owner.source or entry.source
-            owner.summary = owner.summary or entry.summary
-            owner.paragraphs = owner.paragraphs or entry.paragraphs
-            owner.values = owner.values or entry.values
-            continue
-        before = by_name.get(entry.name)
-        if before is None or (entry.summary and not before.summary):
-            by_name[entry.name] = entry
-    header.entries = sorted(by_name.values(), key=lambda e: e.line)
+    found = {name: Header(top, name) for name in sorted(os.listdir(top)) if name.endswith(".h")}
+    return found, [line for header in found.values() for line in read(header)]

@@ -110,6 +110,11 @@ def is_code(lines):
     return sum(line.rstrip().endswith((";", "{", "}")) for line in lines) * 2 > len([x for x in lines if x.strip()])
 
 
+def synopsis(header):
+    """The signatures, as a manual page begins with them."""
+    return [entry.signature + ";" * (entry.kind == "function") for entry in header.entries if has_page(entry)]
+
+
 class Reference:
     """documents: repository path -> the site's document; examples: repository path -> label."""
 
@@ -173,7 +178,7 @@ class Reference:
         """extra: {"Example" or "State": reStructuredText that is not in the header}."""
         out = [".. _hf-%s:\n\n" % header.stem.replace("/", "-").replace("_", "-"), heading(header.stem, "="),
                ".. rst-class:: hf-summary\n\n%s\n\n" % self.inline(sentence(header.summary)),
-               code("#include <holdfast/%s>" % header.path, "c")]
+               code("\n".join(["#include <holdfast/%s>" % header.path, *synopsis(header)]), "c")]
         for title, parts in sections(header):
             name = re.sub(r" \(.*", "", title)
             if title:
