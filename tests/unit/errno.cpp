@@ -8,12 +8,10 @@
 #include <cerrno>
 #include <fstream>
 
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
-
 #include "holdfast/cond.h"
 #include "holdfast/holdfast.h"
+
+#include "filter.h"
 
 namespace
 {
@@ -239,34 +237,16 @@ TEST(Errno, OfEachFunction)
 	EXPECT_EQ(unit::in_child(call_all), 0);
 }
 
-/* System calls without which the library goes on fail from here on. */
-void refuse_all()
-{
-	const unsigned int calls[] = { SYS_membarrier, SYS_sched_yield, SYS_rt_sigprocmask,
-				       SYS_getcpu, SYS_madvise };
-	std::vector<struct sock_filter> filter = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-	};
-	struct sock_fprog program = {};
-
-	for (unsigned int call : calls) {
-		filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1));
-		filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM));
-	}
-	filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-	program.len = static_cast<unsigned short>(filter.size());
-	program.filter = filter.data();
-	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-	MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
-}
-
 TEST(Errno, InASandbox)
 {
 	if (unit::emulated || unit::tsan)
 		GTEST_SKIP() << "an emulator's or a sanitizer's runtime needs these system calls";
 	EXPECT_EQ(unit::in_child([] {
 			  close(STDERR_FILENO); /* reports can't be written either */
-			  refuse_all();
+			  /* The library goes on without these system calls. */
+			  unit::refuse({ SYS_membarrier, SYS_sched_yield, SYS_rt_sigprocmask,
+					 SYS_getcpu, SYS_madvise },
+				       EPERM);
 			  call_all();
 		  }),
 		  0);
