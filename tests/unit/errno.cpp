@@ -12,6 +12,7 @@
 #include "holdfast/holdfast.h"
 
 #include "filter.h"
+#include "kinds.h"
 
 namespace
 {
@@ -36,31 +37,6 @@ char *good()
 	return static_cast<char *>(memory);
 }
 
-/* Both kinds of mutex and of condition variable, by the same names. */
-struct in_process {
-	hf_mutex_t mutex = HF_MUTEX_INIT;
-	hf_cond_t cond = HF_COND_INIT;
-
-	void lock() { hf_mutex_lock(&mutex); }
-	void unlock() { hf_mutex_unlock(&mutex); }
-	bool lock_briefly() { return hf_mutex_lock_timeout(&mutex, BRIEF); }
-	void wait() { hf_cond_wait(&cond, &mutex); }
-	void wait_briefly() { (void)hf_cond_wait_timeout(&cond, &mutex, BRIEF); }
-	void wake() { hf_cond_signal(&cond), hf_cond_broadcast(&cond); }
-};
-
-struct between_processes {
-	hf_mutex_shared_t mutex = HF_MUTEX_SHARED_INIT;
-	hf_cond_shared_t cond = HF_COND_SHARED_INIT;
-
-	void lock() { hf_mutex_shared_lock(&mutex); }
-	void unlock() { hf_mutex_shared_unlock(&mutex); }
-	bool lock_briefly() { return hf_mutex_shared_lock_timeout(&mutex, BRIEF); }
-	void wait() { hf_cond_shared_wait(&cond, &mutex); }
-	void wait_briefly() { (void)hf_cond_shared_wait_timeout(&cond, &mutex, BRIEF); }
-	void wake() { hf_cond_shared_signal(&cond), hf_cond_shared_broadcast(&cond, &mutex); }
-};
-
 /* A lock that another thread holds: a wait for it that times out, and one that ends with it. */
 template <class K>
 void contend()
@@ -77,7 +53,7 @@ void contend()
 
 	unit::wait_until([&] { return step == 1; });
 	errno = 77;
-	EXPECT_FALSE(both.lock_briefly());
+	EXPECT_FALSE(both.lock_timeout(BRIEF));
 	EXPECT_EQ(errno, 77);
 	step = 2;
 	both.lock();
@@ -98,7 +74,7 @@ void wait_at()
 		errno = 77;
 		step = 1;
 		while (step != 2)
-			both.wait();
+			both.wait(&both.c);
 		EXPECT_EQ(errno, 77);
 		both.unlock();
 	});
@@ -107,9 +83,11 @@ void wait_at()
 	both.lock(); /* it waits now */
 	step = 2;
 	errno = 77;
-	both.wake();
-	both.wake(); /* none waits */
-	both.wait_briefly();
+	for (int i = 0; i < 2; i++) { /* the second time none waits */
+		both.signal(&both.c);
+		both.broadcast(&both.c);
+	}
+	(void)both.wait_timeout(&both.c, BRIEF);
 	EXPECT_EQ(errno, 77);
 	both.unlock();
 	waiter.join();
@@ -168,12 +146,11 @@ const row rows[] = {
 		  (void)!hf_region_call(
 			  good(), page, [](void *) {}, nullptr, nullptr);
 	  } },
-	{ { "hf_detail_mutex_lock_slow", "hf_detail_mutex_unlock_slow" }, contend<in_process> },
+	{ { "hf_detail_mutex_lock_slow", "hf_detail_mutex_unlock_slow" }, contend<unit::own> },
 	{ { "hf_detail_mutex_shared_lock_slow", "hf_detail_mutex_shared_wake" },
-	  contend<between_processes> },
-	{ { "hf_detail_cond_wait", "hf_detail_cond_wake" }, wait_at<in_process> },
-	{ { "hf_detail_cond_shared_wait", "hf_detail_cond_shared_wake" },
-	  wait_at<between_processes> },
+	  contend<unit::shared> },
+	{ { "hf_detail_cond_wait", "hf_detail_cond_wake" }, wait_at<unit::own> },
+	{ { "hf_detail_cond_shared_wait", "hf_detail_cond_shared_wake" }, wait_at<unit::shared> },
 	{ { "hf_detail_profile_add" }, /* with HOLDFAST_PROFILE=1 */
 	  [] {
 		  hf_detail_profile_end(hf_detail_profile_begin(), HF_DETAIL_PROFILE_MUTEX, good(),
