@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// nofault: strings, hf_nofault_last(), selection, spans, resuming after a fault, hostile lengths,
+// nofault: strings, hf_nofault_last(), spans, hostile lengths,
 // untorn words. The battery tests single words, the sweeps every size and every position of a
 // fault.
 #include "unit.h"

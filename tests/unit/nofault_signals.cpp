@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <dlfcn.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
@@ -545,27 +544,6 @@ TEST_IN_CHILD(NoFaultSignals, ASentSignalIsNotTakenForAFault, 0)
 		memset(to, 0, sizeof(to));
 	}
 	sender.join();
-}
-
-TEST_IN_CHILD_UNLESS(NoFaultSignals, OnAnAlternateStack, 0, unit::tsan,
-		     "ThreadSanitizer runs handlers of sent signals with all signals blocked")
-{
-	static char stack[1 << 16];
-	stack_t alternate;
-	struct sigaction action;
-
-	memset(&alternate, 0, sizeof(alternate));
-	alternate.ss_sp = stack;
-	alternate.ss_size = sizeof(stack);
-	MUST(sigaltstack(&alternate, nullptr) == 0);
-	MUST(hf_nofault_install() == 0);
-	memset(&action, 0, sizeof(action));
-	action.sa_handler = faulting_handler;
-	action.sa_flags = SA_ONSTACK;
-	MUST(sigaction(SIGUSR1, &action, nullptr) == 0);
-	raise(SIGUSR1);
-	MUST(interruptions == 1);
-	must_recover();
 }
 
 TEST(NoFaultSignals, ExitWhileThreadsStillFault)

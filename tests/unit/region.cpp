@@ -12,7 +12,6 @@
 #include <stdexcept>
 
 #include <cfenv>
-#include <climits>
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/ioctl.h>
@@ -400,26 +399,6 @@ TEST_F(Region, Scripts)
 			<< s.name;
 }
 
-TEST_F(Region, EveryPageByEachKindOfMapping)
-{
-	for (int prot : { PROT_READ, PROT_READ | PROT_WRITE }) {
-		for (int flags : { MAP_SHARED, MAP_PRIVATE }) {
-			for (size_t k = 0; k <= 9; k++) {
-				Map map(9, prot, flags);
-
-				ASSERT_EQ(map.begin(&r), 0);
-				map.cut(k * page);
-				std::vector<char> bytes = read(map);
-				EXPECT_EQ(hf_region_end(&r, &fault), k * page);
-				EXPECT_TRUE(is_file_to(bytes, k * page)) << k;
-				EXPECT_EQ(fault.bad, k * page);
-				EXPECT_EQ(fault.written, map.size);
-				EXPECT_EQ(fault.error, 0);
-			}
-		}
-	}
-}
-
 TEST_F(Region, AnyBaseAndLength)
 {
 	for (size_t from : { size_t(1), page - 1, page, page + 1, 2 * page + 8 }) {
@@ -743,21 +722,6 @@ TEST_IN_CHILD(Region, ASignalIsPassedOnWhereAListHasBecomeACircle, -SIGBUS)
 	hf_atomic64_store_relaxed(&first.below, (uintptr_t)&second);
 	foreign.cut(0);
 	touch(foreign.at);
-}
-
-TEST_F(Region, TwoMappingsOfOneFile)
-{
-	Map one(4, PROT_READ), two(one, PROT_READ, MAP_PRIVATE);
-	hf_region_t first, second;
-
-	ASSERT_EQ(one.begin(&first), 0);
-	ASSERT_EQ(two.begin(&second), 0);
-	one.cut(page);
-	EXPECT_TRUE(is_file_to(read(one), page));
-	/* The other mapping has lost the page too, but no thread has accessed it there. */
-	EXPECT_EQ(hf_region_end(&first, nullptr), page);
-	EXPECT_EQ(two.at[0], content(0));
-	EXPECT_EQ(hf_region_end(&second, nullptr), two.size);
 }
 
 #if HF_ARCH_HAS_SITES
