@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// nofault: strings, hf_nofault_last(), spans, hostile lengths,
-// untorn words. The battery tests single words, the sweeps every size and every position of a
-// fault.
+// nofault: strings, hf_nofault_last(), spans, hostile lengths, untorn words. The battery tests single
+// words, the sweeps every size and every position of a fault.
 #include "unit.h"
 
 #include <array>
