@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Build the library, examples and headers with each installed version of gcc and clang.
+"""Build the library and headers with each installed version of gcc and clang.
 
     run.py --source-dir DIR --work-dir DIR [NAME...]      default: gcc-11 ... clang-19
 
   library    src/, with and without optimisation
   headers    all in one unit, every function emitted: C11 and C++17, strict and GNU
-  examples   built and run
   refused    an unsupported target gets an explanatory #error: old or other compilers, 32-bit programs
 
-tests/headers and tests/examples already use the versions called `gcc` and `clang`. So with these only the
+tests/headers already uses the versions called `gcc` and `clang`. So with these only the
 library is built here, unless NAME selects them.
 
 Warnings are errors. NAME selects a compiler, which need not be in the default list. Exits with 1 on a failure,
@@ -30,8 +29,6 @@ VERSIONS = {"gcc": range(11, 15), "clang": range(14, 20)}
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 # Suppresses warnings in users' builds; removed here.
 SYSTEM_HEADER = "#pragma GCC system_header\n"
-# Examples that need other libraries.
-NOT_ALONE = {"tmpfs.c", "rcuref.c"}
 
 
 def version_of(compiler):
@@ -99,18 +96,6 @@ class Check:
                 "-fkeep-inline-functions" if self.c.startswith("gcc") else "-Wno-unused-function",
                 "-I" + self.include, "-c", file, "-o", unit + ".o")
 
-    def examples(self):
-        cxx_files = sources(self.source, "examples", pattern="*.cpp") if version_of(self.cxx) else []
-        for file in sources(self.source, "examples") + cxx_files:
-            cxx = file.endswith(".cpp")
-            if os.path.basename(file) in NOT_ALONE:
-                continue
-            program = os.path.join(self.folder, os.path.splitext(os.path.basename(file))[0])
-            run(self.cxx if cxx else self.c, "-std=" + ("gnu++17" if cxx else "gnu11"), "-O1",
-                *WARNINGS, "-UNDEBUG", "-I" + os.path.join(self.source, "include"), file, "-o", program,
-                os.path.join(self.folder, "libholdfast-O2.a"), "-pthread")
-            run(program, may=(0, 77))
-
 
 # (target, compiler, options, regular expression for the first error)
 OLD = ["-U__GNUC__", "-D__GNUC__=7"]
@@ -175,7 +160,7 @@ def main():
         if not version_of(check.cxx):
             checks.skip(name + " C++", "%s is not installed" % check.cxx)
         usual = not args.compiler and version_of(name.split("-")[0]) == version_of(found[name][0])
-        for step in (check.library,) if usual else (check.library, check.headers, check.examples):
+        for step in (check.library,) if usual else (check.library, check.headers):
             if not checks.attempt("%s %s" % (name, step.__name__), step) and step == check.library:
                 break
 

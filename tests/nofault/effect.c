@@ -208,14 +208,6 @@ static void less_stack(void)
 	(void)setrlimit(RLIMIT_STACK, &limit);
 }
 
-static void overflow_on_alternate(void)
-{
-	less_stack();
-	set_alternate_stack();
-	arm();
-	_exit(overflow(0));
-}
-
 static void overflow_with_handler(void)
 {
 	less_stack();
@@ -414,33 +406,24 @@ static void queued_with_handler(void)
 
 /* ---- SA_RESETHAND ------------------------------------------------------------------------- */
 
-/* Sets a handler that is reset when it is called, and calls it; arm() before or after that. */
-static void use_up(bool before)
+/* Sets a handler that is reset when it is called, and calls it. */
+static void use_up(void)
 {
 	set(SIGSEGV, jump_back, SA_SIGINFO | (int)SA_RESETHAND);
-	if (!before)
-		arm();
+	arm();
 	if (!sigsetjmp(back, 1))
 		touch(0x111000);
-	if (before)
-		arm();
-}
-
-static void reset_before(void)
-{
-	use_up(true);
-	touch(nowhere);
 }
 
 static void reset_after(void)
 {
-	use_up(false);
+	use_up();
 	touch(nowhere);
 }
 
 static void reset_and_killed(void)
 {
-	use_up(false);
+	use_up();
 	(void)kill(getpid(), SIGSEGV);
 }
 
@@ -449,7 +432,7 @@ static void reset_and_removed(void)
 	struct sigaction now;
 	char line[80];
 
-	use_up(false);
+	use_up();
 	if (with && hf_nofault_remove())
 		_exit(98);
 	(void)sigaction(SIGSEGV, NULL, &now);
@@ -527,68 +510,11 @@ static void handler_changes_context(void)
 /* ---- processor-specific ------------------------------------------------------------------- */
 
 #ifdef __x86_64__
-static void not_canonical_by_stack_register(void)
-{
-	arm();
-	__asm__ volatile("push	%%rbp\n"
-			 "	mov	$0x8000000000000000, %%rbp\n"
-			 "	mov	(%%rbp), %%al\n"
-			 "	pop	%%rbp" ::
-				 : "rax");
-}
-
 /* A trap: it is not raised again when the handler returns. */
 static void overflow_interrupt(void)
 {
 	arm();
 	__asm__ volatile("int	$4");
-}
-
-static void forbidden_interrupt(void)
-{
-	arm();
-	__asm__ volatile("int	$0x21");
-}
-
-/* rt_sigreturn with no frame, and with one whose floating-point state is bad. */
-static void return_without_frame(void)
-{
-	set_alternate_stack();
-	arm();
-	__asm__ volatile("xor	%%esp, %%esp\n"
-			 "	mov	$15, %%eax\n"
-			 "	syscall\n"
-			 "	mov	$60, %%eax\n"
-			 "	mov	$1, %%edi\n"
-			 "	syscall" ::
-				 : "memory");
-}
-
-extern char effect_behind_return[];
-
-static void return_with_bad_frame(void)
-{
-	ucontext_t *u = (ucontext_t *)(alternate + 16384);
-
-	memset(u, 0, sizeof(*u));
-	u->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)effect_behind_return;
-	u->uc_mcontext.gregs[REG_RSP] = (greg_t)(uintptr_t)(alternate + 60000);
-	u->uc_mcontext.gregs[REG_CSGSFS] = 0x33 | 0x2bll << 48;
-	u->uc_mcontext.fpregs = (fpregset_t)(uintptr_t)0x1000;
-	arm();
-	__asm__ volatile("mov	%0, %%rsp\n"
-			 "	mov	$15, %%eax\n"
-			 "	syscall\n"
-			 "	ud2\n"
-			 "	.globl effect_behind_return\n"
-			 "effect_behind_return:\n"
-			 "	mov	$60, %%eax\n"
-			 "	mov	$1, %%edi\n"
-			 "	syscall\n"
-			 "	ud2"
-			 :
-			 : "r"(u)
-			 : "memory");
 }
 
 /*
@@ -611,17 +537,6 @@ static void misaligned(void)
 	__asm__ volatile("pushfq\n\tandq	$~0x40000, (%%rsp)\n\tpopfq" ::: "memory", "cc");
 	say(left ? "some is left\n" : "all is done\n");
 }
-
-/* (A sanitizer's own code accesses unaligned words.) */
-#if !defined(HF_ARCH_GENERIC) && !defined(HF_DETAIL_ASAN)
-/* Delivery of a signal keeps EFLAGS.AC: our handler must not fault because of it. */
-static void fault_with_alignment_checks(void)
-{
-	arm();
-	__asm__ volatile("pushfq\n\torq	$0x40000, (%%rsp)\n\tpopfq" ::: "memory", "cc");
-	*(volatile char *)nowhere = 1;
-}
-#endif
 
 #endif
 
@@ -672,7 +587,6 @@ static const struct effect effects[] = {
 	{ "no access", .run = mapped, .flags = PROT_NONE },
 	{ "jump to nowhere", .run = jump_to_nowhere },
 	{ "past the end of a file", .run = past_the_end },
-	{ "stack overflow, an alternate stack", .run = overflow_on_alternate },
 	{ "stack overflow, an alternate stack and a handler", .run = overflow_with_handler },
 	{ "stack overflow, no alternate stack", .run = overflow_without_alternate,
 	  .difference = NO_ADDRESS },
@@ -715,8 +629,7 @@ static const struct effect effects[] = {
 	  .flags = SA_SIGINFO, .signal = SIGSEGV, .address = NOWHERE },
 	{ "default with SA_SIGINFO, kill", .run = simple, .disposition = DEFAULT,
 	  .flags = SA_SIGINFO | SA_ONSTACK, .event = KILL, .signal = SIGBUS },
-	{ "SA_RESETHAND used up before install", .run = reset_before },
-	{ "SA_RESETHAND used up after install", .run = reset_after },
+	{ "SA_RESETHAND used up", .run = reset_after },
 	{ "SA_RESETHAND used up, kill", .run = reset_and_killed },
 	{ "SA_RESETHAND used up, removed", .run = reset_and_removed },
 	{ "a handler", .run = handler },
@@ -730,22 +643,10 @@ static const struct effect effects[] = {
 #ifdef __x86_64__
 	{ "in a sandbox, an address that is not canonical", .run = fault_in_sandbox,
 	  .address = 0x8000000000000000u },
-#if !defined(HF_ARCH_GENERIC) && !defined(HF_DETAIL_ASAN)
-	{ "a fault, alignment checks", .run = fault_with_alignment_checks },
-#endif
 	{ "an address that is not canonical", .run = simple, .address = 0x8000000000000000u },
-	{ "the same by a stack register", .run = not_canonical_by_stack_register },
 	{ "int $4", .run = overflow_interrupt },
-	{ "int $0x21", .run = forbidden_interrupt },
-	{ "rt_sigreturn without a frame", .run = return_without_frame },
-	{ "rt_sigreturn with a bad frame", .run = return_with_bad_frame },
 	{ "misaligned, default", .run = misaligned, .len = 12, .implementation = "default" },
 	{ "misaligned, generic", .run = misaligned, .len = 100, .implementation = "generic" },
-	{ "misaligned, original", .run = misaligned, .len = 100, .implementation = "original" },
-	{ "misaligned, vector_sse2", .run = misaligned, .len = 100,
-	  .implementation = "vector_sse2" },
-	{ "misaligned, vector_avx512", .run = misaligned, .len = 100,
-	  .implementation = "vector_avx512" },
 #endif
 #ifdef __aarch64__
 	{ "a wrong memory tag, at once", .run = wrong_tag, .flags = 2 },

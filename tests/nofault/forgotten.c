@@ -11,13 +11,12 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "holdfast/region.h"
 
 #include "../ktap.h"
+#include "child.h"
 
 static char *const nowhere = (char *)0x123000;
 static char memory[64];
@@ -244,29 +243,9 @@ static void check(unsigned int i)
 {
 	static const char expected[] = "holdfast: a _nofault function faulted at 0x";
 	char text[512];
-	size_t length = 0;
-	ssize_t got;
-	int ends[2], status;
-	pid_t child;
+	int status = status_of_child(cases[i].run, text, sizeof(text));
 	bool ended, reported;
 
-	if (pipe(ends)) {
-		perror("pipe");
-		exit(2);
-	}
-	child = fork();
-	if (child == 0) {
-		(void)setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
-		(void)dup2(ends[1], STDERR_FILENO);
-		cases[i].run();
-		_exit(9);
-	}
-	(void)close(ends[1]);
-	while ((got = read(ends[0], text + length, sizeof(text) - 1 - length)) > 0)
-		length += (size_t)got;
-	text[length] = 0;
-	(void)close(ends[0]);
-	(void)waitpid(child, &status, 0);
 	ended = cases[i].signal ? WIFSIGNALED(status) && WTERMSIG(status) == cases[i].signal
 				: WIFEXITED(status) && WEXITSTATUS(status) == 0;
 	/* An emulator adds a line of its own. */

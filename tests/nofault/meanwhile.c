@@ -13,11 +13,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "../ktap.h"
+#include "child.h"
 
 #include "holdfast/nofault.h"
 
@@ -104,31 +102,23 @@ void *__wrap_calloc(size_t count, size_t size)
 	return has_no_memory ? NULL : __real_calloc(count, size);
 }
 
+static void register_without_memory(void)
+{
+	static const struct hf_detail_site site = { 0, 0 };
+
+	has_no_memory = true;
+	hf_detail_sites_register(&site, &site + 1);
+}
+
 /* Without them, faults at the object's sites would kill much later, and without a word. */
 static bool dies_without_memory_for_sites(void)
 {
-	static const struct hf_detail_site site = { 0, 0 };
 	static const char expected[] = "holdfast: no memory for the table of sites";
-	char line[200] = "";
-	int ends[2], status = 0;
-	pid_t child;
+	char line[200];
+	int status = status_of_child(register_without_memory, line, sizeof(line));
 
-	if (pipe(ends))
-		return false;
-	child = fork();
-	if (child == 0) {
-		(void)setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
-		(void)dup2(ends[1], STDERR_FILENO);
-		has_no_memory = true;
-		hf_detail_sites_register(&site, &site + 1);
-		_exit(8);
-	}
-	(void)close(ends[1]);
-	if (read(ends[0], line, sizeof(line) - 1) < 0)
-		line[0] = 0;
-	(void)close(ends[0]);
-	if (waitpid(child, &status, 0) == child && WIFSIGNALED(status) &&
-	    WTERMSIG(status) == SIGABRT && strncmp(line, expected, sizeof(expected) - 1) == 0)
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT &&
+	    strncmp(line, expected, sizeof(expected) - 1) == 0)
 		return true;
 	printf("# status %#x, on standard error: %s\n", (unsigned int)status, line);
 	return false;
@@ -169,27 +159,26 @@ static bool set_while_removing(int signal, int calls)
 	return other_is_ours && hf_nofault_install() == 0 && hf_nofault_owned() && recovers();
 }
 
+static void fault_elsewhere(void)
+{
+	is_dying = true;
+	*nowhere = 1;
+}
+
 /*
  * A fault that is not ours kills, and up to the end the action stays ours: a thread that faults in
  * a `_nofault` function meanwhile is recovered, and not in the core dump in place of the culprit.
  */
 static bool dies_with_our_handler(void)
 {
-	int status = 0;
-	pid_t child;
+	char text[200];
+	int status;
 
 	start(0, 0);
 	if (hf_nofault_install())
 		return false;
-	child = fork();
-	if (child == 0) {
-		(void)setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
-		is_dying = true;
-		*nowhere = 1;
-		_exit(8);
-	}
-	if (waitpid(child, &status, 0) == child && WIFSIGNALED(status) &&
-	    WTERMSIG(status) == SIGSEGV)
+	status = status_of_child(fault_elsewhere, text, sizeof(text));
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV)
 		return true;
 	printf("# status %#x\n", (unsigned int)status);
 	return false;

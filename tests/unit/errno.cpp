@@ -8,12 +8,11 @@
 #include <cerrno>
 #include <fstream>
 
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
-
 #include "holdfast/cond.h"
 #include "holdfast/holdfast.h"
+
+#include "filter.h"
+#include "kinds.h"
 
 namespace
 {
@@ -38,31 +37,6 @@ char *good()
 	return static_cast<char *>(memory);
 }
 
-/* Both kinds of mutex and of condition variable, by the same names. */
-struct in_process {
-	hf_mutex_t mutex = HF_MUTEX_INIT;
-	hf_cond_t cond = HF_COND_INIT;
-
-	void lock() { hf_mutex_lock(&mutex); }
-	void unlock() { hf_mutex_unlock(&mutex); }
-	bool lock_briefly() { return hf_mutex_lock_timeout(&mutex, BRIEF); }
-	void wait() { hf_cond_wait(&cond, &mutex); }
-	void wait_briefly() { (void)hf_cond_wait_timeout(&cond, &mutex, BRIEF); }
-	void wake() { hf_cond_signal(&cond), hf_cond_broadcast(&cond); }
-};
-
-struct between_processes {
-	hf_mutex_shared_t mutex = HF_MUTEX_SHARED_INIT;
-	hf_cond_shared_t cond = HF_COND_SHARED_INIT;
-
-	void lock() { hf_mutex_shared_lock(&mutex); }
-	void unlock() { hf_mutex_shared_unlock(&mutex); }
-	bool lock_briefly() { return hf_mutex_shared_lock_timeout(&mutex, BRIEF); }
-	void wait() { hf_cond_shared_wait(&cond, &mutex); }
-	void wait_briefly() { (void)hf_cond_shared_wait_timeout(&cond, &mutex, BRIEF); }
-	void wake() { hf_cond_shared_signal(&cond), hf_cond_shared_broadcast(&cond, &mutex); }
-};
-
 /* A lock that another thread holds: a wait for it that times out, and one that ends with it. */
 template <class K>
 void contend()
@@ -79,7 +53,7 @@ void contend()
 
 	unit::wait_until([&] { return step == 1; });
 	errno = 77;
-	EXPECT_FALSE(both.lock_briefly());
+	EXPECT_FALSE(both.lock_timeout(BRIEF));
 	EXPECT_EQ(errno, 77);
 	step = 2;
 	both.lock();
@@ -100,7 +74,7 @@ void wait_at()
 		errno = 77;
 		step = 1;
 		while (step != 2)
-			both.wait();
+			both.wait(&both.c);
 		EXPECT_EQ(errno, 77);
 		both.unlock();
 	});
@@ -109,9 +83,11 @@ void wait_at()
 	both.lock(); /* it waits now */
 	step = 2;
 	errno = 77;
-	both.wake();
-	both.wake(); /* none waits */
-	both.wait_briefly();
+	for (int i = 0; i < 2; i++) { /* the second time none waits */
+		both.signal(&both.c);
+		both.broadcast(&both.c);
+	}
+	(void)both.wait_timeout(&both.c, BRIEF);
 	EXPECT_EQ(errno, 77);
 	both.unlock();
 	waiter.join();
@@ -170,12 +146,11 @@ const row rows[] = {
 		  (void)!hf_region_call(
 			  good(), page, [](void *) {}, nullptr, nullptr);
 	  } },
-	{ { "hf_detail_mutex_lock_slow", "hf_detail_mutex_unlock_slow" }, contend<in_process> },
+	{ { "hf_detail_mutex_lock_slow", "hf_detail_mutex_unlock_slow" }, contend<unit::own> },
 	{ { "hf_detail_mutex_shared_lock_slow", "hf_detail_mutex_shared_wake" },
-	  contend<between_processes> },
-	{ { "hf_detail_cond_wait", "hf_detail_cond_wake" }, wait_at<in_process> },
-	{ { "hf_detail_cond_shared_wait", "hf_detail_cond_shared_wake" },
-	  wait_at<between_processes> },
+	  contend<unit::shared> },
+	{ { "hf_detail_cond_wait", "hf_detail_cond_wake" }, wait_at<unit::own> },
+	{ { "hf_detail_cond_shared_wait", "hf_detail_cond_shared_wake" }, wait_at<unit::shared> },
 	{ { "hf_detail_profile_add" }, /* with HOLDFAST_PROFILE=1 */
 	  [] {
 		  hf_detail_profile_end(hf_detail_profile_begin(), HF_DETAIL_PROFILE_MUTEX, good(),
@@ -239,34 +214,16 @@ TEST(Errno, OfEachFunction)
 	EXPECT_EQ(unit::in_child(call_all), 0);
 }
 
-/* System calls without which the library goes on fail from here on. */
-void refuse_all()
-{
-	const unsigned int calls[] = { SYS_membarrier, SYS_sched_yield, SYS_rt_sigprocmask,
-				       SYS_getcpu, SYS_madvise };
-	std::vector<struct sock_filter> filter = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-	};
-	struct sock_fprog program = {};
-
-	for (unsigned int call : calls) {
-		filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1));
-		filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM));
-	}
-	filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-	program.len = static_cast<unsigned short>(filter.size());
-	program.filter = filter.data();
-	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-	MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
-}
-
 TEST(Errno, InASandbox)
 {
 	if (unit::emulated || unit::tsan)
 		GTEST_SKIP() << "an emulator's or a sanitizer's runtime needs these system calls";
 	EXPECT_EQ(unit::in_child([] {
 			  close(STDERR_FILENO); /* reports can't be written either */
-			  refuse_all();
+			  /* The library goes on without these system calls. */
+			  unit::refuse({ SYS_membarrier, SYS_sched_yield, SYS_rt_sigprocmask,
+					 SYS_getcpu, SYS_madvise },
+				       EPERM);
 			  call_all();
 		  }),
 		  0);

@@ -53,6 +53,9 @@ static_assert(std::is_convertible_v<page_ptr, hf::intrusive_ptr<const page>>, ""
 static_assert(!std::is_convertible_v<hf::intrusive_ptr<const page>, page_ptr>, "");
 static_assert(!std::is_convertible_v<page_ptr, bool>, "");
 static_assert(!std::is_convertible_v<page_ptr, hf::intrusive_ptr<foreign::thing>>, "");
+static_assert(!std::is_convertible_v<page_ptr, int>, "");
+static_assert(!std::is_assignable_v<page_ptr, page *>, "adopt or retain");
+static_assert(!std::is_destructible_v<hf::refcounted<page>>, "not freed by hand as its base");
 
 TEST(IntrusivePtr, EachOwnerHasOneReference)
 {
@@ -234,6 +237,7 @@ struct circle : shape {
 	int *gone;
 };
 struct square : shape {};
+static_assert(!std::is_assignable_v<hf::intrusive_ptr<circle>, hf::intrusive_ptr<shape>>, "");
 
 TEST(IntrusivePtr, Classes)
 {

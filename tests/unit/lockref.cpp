@@ -71,18 +71,4 @@ TEST_F(Lockref, WaitsForTheLock)
 	}
 }
 
-TEST_F(Lockref, PutReturnDoesNotWait)
-{
-	hf_lockref_t l = HF_LOCKREF_INIT(2);
-	int32_t result = -2;
-
-	hf_lockref_lock(&l);
-	std::thread([&] {
-		result = hf_lockref_put_return(&l);
-	}).join(); /* or the watchdog ends it */
-	EXPECT_EQ(result, -1);
-	EXPECT_EQ(hf_lockref_read(&l), 2);
-	hf_lockref_unlock(&l);
-}
-
 } // namespace

@@ -58,6 +58,8 @@ struct entry : hf::lockref_counted<entry> {
 	bool locked_then = false;
 };
 using entry_ptr = hf::intrusive_ptr<entry>;
+static_assert(!std::is_copy_constructible_v<hf::lockref> && !std::is_copy_constructible_v<entry>,
+	      "");
 
 TEST(LockrefCounted, TheLastPutHoldsTheLock)
 {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// nofault: strings, hf_nofault_last(), selection, spans, resuming after a fault, hostile lengths,
-// untorn words. The battery tests single words, the sweeps every size and every position of a
-// fault.
+// nofault: strings, hf_nofault_last(), spans, hostile lengths, untorn words. The battery tests single
+// words, the sweeps every size and every position of a fault.
 #include "unit.h"
 
 #include <array>
@@ -135,63 +134,6 @@ TEST_F(NoFault, AStringThatFaultsIsCopiedUpToTheFault)
 	}
 }
 
-/*
- * Each implementation can be selected where the processor has it, and works; an unknown name
- * changes nothing.
- */
-template <class Implementation, class Choose, class Chosen, class Operate>
-void choose_each(const Implementation *all, size_t count, Choose choose, Chosen chosen,
-		 Operate operate, char result)
-{
-	for (size_t i = 0; i < count; i++) {
-		bool legal = all[i].is_legal();
-		std::vector<char> bytes(3000, 'x');
-
-		EXPECT_EQ(choose(all[i].name), legal ? 0 : -ENOTSUP) << all[i].name;
-		if (!legal)
-			continue;
-		EXPECT_STREQ(chosen(), all[i].name);
-		EXPECT_EQ(operate(bytes.data() + 1, 2000), 0u);
-		EXPECT_EQ(bytes[0], 'x');
-		EXPECT_EQ(bytes[2000], result);
-		EXPECT_EQ(bytes[2001], 'x');
-	}
-	EXPECT_EQ(choose("generic"), 0);
-	EXPECT_EQ(choose("no such"), -EINVAL);
-	EXPECT_EQ(choose(""), -EINVAL);
-	EXPECT_STREQ(chosen(), "generic");
-	EXPECT_EQ(choose(nullptr), 0);
-	EXPECT_STREQ(chosen(), "default");
-}
-
-TEST_F(NoFault, ChoosingByName)
-{
-	const std::vector<char> from(3000, 'y');
-	size_t count;
-	const hf_variant_clear *clear = hf_variant_clears(&count);
-
-	choose_each(
-		clear, count, hf_variant_clear_choose, hf_variant_clear_chosen,
-		[](char *to, size_t len) { return hf_clear_nofault(to, len); }, 0);
-	const hf_variant_copy *copy = hf_variant_copies(&count);
-
-	choose_each(
-		copy, count, hf_variant_copy_choose, hf_variant_copy_chosen,
-		[&](char *to, size_t len) { return hf_copy_nofault(to, from.data(), len); }, 'y');
-	const hf_variant_memory *memory = hf_variant_memories(&count);
-
-	choose_each(
-		memory, count, hf_variant_memory_choose, hf_variant_memory_chosen,
-		[](char *to, size_t len) { return hf_fill_nofault(to, 3, len); }, 3);
-#if HF_ARCH_HAS_REP
-	EXPECT_EQ(hf_variant_copy_choose("vector"), 0);
-	EXPECT_STREQ(hf_variant_copy_chosen(),
-		     hf_detail_cpu_has(HF_DETAIL_CPU_AVX512F) ? "vector_avx512"
-		     : hf_detail_cpu_has(HF_DETAIL_CPU_AVX2)  ? "vector_avx2"
-							      : "vector_sse2");
-#endif
-}
-
 // An implementation may not clobber registers that the code around its call uses.
 TEST_F(NoFault, FormsInALoopOfArithmetic)
 {
@@ -254,32 +196,6 @@ TEST_F(NoFault, Spans)
 }
 
 /* ---- fill, move, lists and words ----------------------------------------------------------- */
-
-TEST_F(NoFault, AMoveCanBeContinuedAfterAFault)
-{
-	for (bool down : { false, true }) {
-		for (size_t size : { size_t(40), size_t(300), page + 500 }) {
-			Edge p(PROT_READ | PROT_WRITE);
-			char *src = down ? p.behind + 200 - size : p.edge - 100;
-			char *dst = down ? src + 7 : src - 7;
-			std::vector<char> wanted(size);
-			size_t left;
-
-			for (size_t i = 0; i < size; i++)
-				wanted[i] = src[i] = static_cast<char>(i * 7 + i / 256);
-			EXPECT_EQ(hf_move_is_down(dst, src, size), down);
-			p.protect(PROT_NONE);
-			left = hf_move_nofault(dst, src, size);
-			EXPECT_EQ(left == 0, size == 40) << size;
-			p.protect(PROT_READ | PROT_WRITE);
-			EXPECT_EQ(
-				down ? hf_move_nofault(dst, src, left)
-				     : hf_move_nofault(dst + size - left, src + size - left, left),
-				0u);
-			EXPECT_EQ(memcmp(dst, wanted.data(), size), 0) << down << " " << size;
-		}
-	}
-}
 
 TEST_F(NoFault, MovesThatDoNotOverlapAreCopies)
 {
@@ -418,28 +334,12 @@ TEST_F(NoFault, ExchangeAndAddLoseNothing)
 /* ---- the environment ------------------------------------------------------------------------- */
 
 // What a test prints in a new process with this variable in its environment.
-std::string output_at_start(const char *variable, const char *value, const char *test = "ChoiceIs")
+std::string output_at_start(const char *variable, const char *value, const char *test)
 {
 	unit::outcome outcome =
 		unit::start_alone(std::string("NoFaultStart.") + test, variable, value);
 
 	return outcome.status == 0 ? outcome.err : "can't start";
-}
-
-TEST(NoFaultStart, ChoiceIs)
-{
-	std::cerr << "clear=" << hf_variant_clear_chosen() << " copy=" << hf_variant_copy_chosen()
-		  << "\n";
-}
-
-TEST(NoFaultStart, TheEnvironmentForcesOne)
-{
-	std::string output = output_at_start("HOLDFAST_CLEAR", "generic");
-
-	if (output == "can't start")
-		GTEST_SKIP() << "an emulated program can't start itself";
-	EXPECT_EQ(output, "clear=generic copy=default\n");
-	EXPECT_EQ(output_at_start("HOLDFAST_COPY", "generic"), "clear=default copy=generic\n");
 }
 
 #if HF_ARCH_HAS_REP
@@ -513,18 +413,5 @@ TEST(Cpu, AgreesWithTheKernel)
 	EXPECT_NE(hf_detail_cpu_known().family, 0u);
 }
 #endif
-
-TEST(Cpu, FeaturesOfOtherProcessorsAreAbsent)
-{
-#if HF_ARCH_HAS_REP
-	EXPECT_FALSE(hf_detail_cpu_has(HF_DETAIL_CPU_LSE));
-	EXPECT_FALSE(hf_detail_cpu_has(HF_DETAIL_CPU_MOPS));
-	EXPECT_EQ(hf_detail_cpu_zva_size(), 0u);
-#else
-	EXPECT_FALSE(hf_detail_cpu_has(HF_DETAIL_CPU_ERMS));
-	EXPECT_FALSE(hf_detail_cpu_has(HF_DETAIL_CPU_AVX2));
-	EXPECT_STREQ(hf_detail_cpu_known().vendor, "");
-#endif
-}
 
 } // namespace

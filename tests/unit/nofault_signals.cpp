@@ -6,15 +6,13 @@
 
 #include <cerrno>
 #include <cstring>
-#include <dlfcn.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 
 #include "holdfast/nofault.h"
 #include "holdfast/region.h"
+
+#include "filter.h"
 
 namespace
 {
@@ -228,16 +226,7 @@ TEST_IN_CHILD_UNLESS(NoFaultSignals, CheckFindsAFilter, 0, unit::emulated || uni
 		     "qemu-user has no filters of system calls; ThreadSanitizer answers "
 		     "sigaction() by itself")
 {
-	struct sock_filter filter[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigaction, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = { sizeof(filter) / sizeof(filter[0]), filter };
-
-	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-	MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+	unit::refuse({ SYS_rt_sigaction }, EPERM);
 	MUST(hf_nofault_install() == -EPERM);
 	must_find(HF_NOFAULT_FILTERED, "seccomp");
 }
@@ -248,21 +237,6 @@ void answer_eperm(int, siginfo_t *, void *context)
 {
 	calls = calls + 1;
 	static_cast<ucontext_t *>(context)->uc_mcontext.gregs[REG_RAX] = -EPERM;
-}
-
-// From now on the system call raises SIGSYS.
-void trap(unsigned int call)
-{
-	struct sock_filter filter[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = { sizeof(filter) / sizeof(filter[0]), filter };
-
-	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-	MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
 }
 
 // Chromium's and Bun's kind of filter; the handler of a loss opens /proc/self/maps.
@@ -279,7 +253,7 @@ TEST_IN_CHILD_UNLESS(NoFaultSignals, ALossUnderAFilterThatTraps, 0, unit::emulat
 	MUST(hf_nofault_install() == 0);
 	MUST(hf_region_begin(&region, map, 2 * page) == 0);
 	MUST(ftruncate(file, static_cast<off_t>(page)) == 0);
-	trap(SYS_openat);
+	unit::refuse({ SYS_openat }, 0);
 	(void)*static_cast<volatile char *>(map + page);
 	MUST(hf_region_end(&region, nullptr) == page);
 	MUST(calls > 0);
@@ -498,7 +472,7 @@ TEST_IN_CHILD_UNLESS(
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == bad);
 	});
 	MUST(hf_nofault_install() == 0);
-	trap(SYS_rt_sigprocmask);
+	unit::refuse({ SYS_rt_sigprocmask }, 0);
 	__builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() | 0x40000);
 	*static_cast<volatile char *>(bad) = 1;
 	__builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() & ~0x40000ull);
@@ -570,27 +544,6 @@ TEST_IN_CHILD(NoFaultSignals, ASentSignalIsNotTakenForAFault, 0)
 		memset(to, 0, sizeof(to));
 	}
 	sender.join();
-}
-
-TEST_IN_CHILD_UNLESS(NoFaultSignals, OnAnAlternateStack, 0, unit::tsan,
-		     "ThreadSanitizer runs handlers of sent signals with all signals blocked")
-{
-	static char stack[1 << 16];
-	stack_t alternate;
-	struct sigaction action;
-
-	memset(&alternate, 0, sizeof(alternate));
-	alternate.ss_sp = stack;
-	alternate.ss_size = sizeof(stack);
-	MUST(sigaltstack(&alternate, nullptr) == 0);
-	MUST(hf_nofault_install() == 0);
-	memset(&action, 0, sizeof(action));
-	action.sa_handler = faulting_handler;
-	action.sa_flags = SA_ONSTACK;
-	MUST(sigaction(SIGUSR1, &action, nullptr) == 0);
-	raise(SIGUSR1);
-	MUST(interruptions == 1);
-	must_recover();
 }
 
 TEST(NoFaultSignals, ExitWhileThreadsStillFault)

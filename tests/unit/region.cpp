@@ -12,109 +12,17 @@
 #include <stdexcept>
 
 #include <cfenv>
-#include <climits>
 #include <fcntl.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sys/resource.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 
-#include "holdfast/region.h"
-
-#include "../lost_page.h"
+#include "filter.h"
+#include "region_map.h"
 
 namespace
 {
-const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-const int RW = PROT_READ | PROT_WRITE;
-
-/* The file's byte at an offset; never 0. */
-char content(size_t at)
-{
-	return static_cast<char>(1 + (at * 7 + at / page) % 250);
-}
-
-/* A file, and a mapping of all of it; or another mapping of the same file. */
-class Map {
-public:
-	explicit Map(size_t pages, int prot_ = RW, int flags_ = MAP_SHARED)
-		: fd(memfd_create("region", MFD_CLOEXEC)), prot(prot_), flags(flags_),
-		  size(pages * page)
-	{
-		fill(0, pages);
-		at = map();
-	}
-	Map(const Map &of, int prot_, int flags_)
-		: fd(dup(of.fd)), prot(prot_), flags(flags_), size(of.size), at(map())
-	{
-	}
-	~Map()
-	{
-		munmap(at, size);
-		close(fd);
-	}
-	Map &operator=(const Map &) = delete;
-
-	const int fd, prot, flags;
-	const size_t size;
-	char *at;
-
-	/* fill() writes a range of pages of the file again; cut() truncates the file. */
-	void fill(size_t from, size_t to) const
-	{
-		std::vector<char> bytes(page);
-
-		for (size_t p = from; p < to; p++) {
-			for (size_t i = 0; i < page; i++)
-				bytes[i] = content(p * page + i);
-			if (pwrite(fd, bytes.data(), page, static_cast<off_t>(p * page)) !=
-			    static_cast<ssize_t>(page))
-				abort();
-		}
-	}
-	void cut(size_t bytes) const
-	{
-		if (ftruncate(fd, static_cast<off_t>(bytes)))
-			abort();
-	}
-	char file_has(size_t offset) const
-	{
-		char byte = 0;
-
-		if (pread(fd, &byte, 1, static_cast<off_t>(offset)) != 1)
-			abort();
-		return byte;
-	}
-
-	/* Begins a region over the whole mapping, or over @len bytes from @from. */
-	int begin(hf_region_t *r, size_t from = 0, size_t len = SIZE_MAX) const
-	{
-		return hf_region_begin(r, at + from, std::min(len, size - from));
-	}
-	int begin_process(hf_region_t *r, size_t from = 0, size_t len = SIZE_MAX) const
-	{
-		return hf_region_begin_process(r, at + from, std::min(len, size - from));
-	}
-	int begin_file(hf_region_t *r, size_t from = 0, size_t len = SIZE_MAX) const
-	{
-		return hf_region_begin_file(r, at + from, std::min(len, size - from), prot, flags,
-					    fd, from);
-	}
-	/* Maps the file again, as the program may do itself. */
-	bool map_again() const { return mmap(at, size, prot, flags | MAP_FIXED, fd, 0) == at; }
-
-private:
-	char *map() const
-	{
-		void *mapped = mmap(nullptr, size, prot, flags, fd, 0);
-
-		if (mapped == MAP_FAILED)
-			abort();
-		return static_cast<char *>(mapped);
-	}
-};
+using unit::Map, unit::page, unit::RW, unit::content, unit::touch, unit::write_to;
 
 /* Third-party code: memcpy through a volatile pointer, so that the compiler can't inline it. */
 void *(*volatile copy)(void *, const void *, size_t) = memcpy;
@@ -142,16 +50,6 @@ bool is_file_to(const std::vector<char> &bytes, size_t bad, size_t at = 0)
 	return true;
 }
 
-void touch(const volatile char *p)
-{
-	(void)*p;
-}
-
-__attribute__((noinline)) void write_to(volatile char *p, char value)
-{
-	*p = value;
-}
-
 int in_child(const std::function<void()> &body)
 {
 	return unit::in_child([&] {
@@ -166,44 +64,23 @@ int in_child(const std::function<void()> &body)
 hf_region_t r;
 hf_region_fault fault;
 
-class Region : public ::testing::Test {
-protected:
-	void SetUp() override
-	{
-		ASSERT_EQ(hf_nofault_install(), 0);
-		if (!lost_page_has_its_address())
-			GTEST_SKIP() << LOST_PAGE_HAS_NO_ADDRESS;
-	}
-};
+using Region = unit::RegionTest;
 
 /* How the kernel tells what is mapped at an address. */
 enum class Known { by_query, by_lines, not_at_all };
 
-/* From now on the system call @number, with @second as second argument or any, fails. */
-void refuse(unsigned int number, int error, unsigned int second = 0)
-{
-	const unsigned int low = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 4 : 0;
-	unsigned int at = offsetof(struct seccomp_data, args) + 8 + low;
-	struct sock_filter filter[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 3),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, at),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, second, 0, second ? uint8_t(1) : uint8_t(0)),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<unsigned int>(error)),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = { std::size(filter), filter };
-
-	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-	MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
-}
-
 void restrict_to(Known known)
 {
 	if (known == Known::by_lines) /* PROCMAP_QUERY */
-		refuse(SYS_ioctl, ENOTTY, _IOC(_IOC_READ | _IOC_WRITE, 'f', 17, 104));
+		unit::filter({ unit::load_number(),
+			       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 3),
+			       unit::load_argument(1),
+			       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+					_IOC(_IOC_READ | _IOC_WRITE, 'f', 17, 104), 0, 1),
+			       unit::result(SECCOMP_RET_ERRNO | ENOTTY),
+			       unit::result(SECCOMP_RET_ALLOW) });
 	if (known == Known::not_at_all)
-		refuse(SYS_openat, EMFILE);
+		unit::refuse({ SYS_openat }, EMFILE);
 }
 
 /* Runs @body in a child for each way, and returns how the last one ended that ended wrong. */
@@ -520,26 +397,6 @@ TEST_F(Region, Scripts)
 	for (const auto &s : scripts)
 		EXPECT_EQ(in_child([&] { Script(s.pages, s.prot, s.flags).play(s.steps); }), s.end)
 			<< s.name;
-}
-
-TEST_F(Region, EveryPageByEachKindOfMapping)
-{
-	for (int prot : { PROT_READ, PROT_READ | PROT_WRITE }) {
-		for (int flags : { MAP_SHARED, MAP_PRIVATE }) {
-			for (size_t k = 0; k <= 9; k++) {
-				Map map(9, prot, flags);
-
-				ASSERT_EQ(map.begin(&r), 0);
-				map.cut(k * page);
-				std::vector<char> bytes = read(map);
-				EXPECT_EQ(hf_region_end(&r, &fault), k * page);
-				EXPECT_TRUE(is_file_to(bytes, k * page)) << k;
-				EXPECT_EQ(fault.bad, k * page);
-				EXPECT_EQ(fault.written, map.size);
-				EXPECT_EQ(fault.error, 0);
-			}
-		}
-	}
 }
 
 TEST_F(Region, AnyBaseAndLength)
@@ -865,21 +722,6 @@ TEST_IN_CHILD(Region, ASignalIsPassedOnWhereAListHasBecomeACircle, -SIGBUS)
 	hf_atomic64_store_relaxed(&first.below, (uintptr_t)&second);
 	foreign.cut(0);
 	touch(foreign.at);
-}
-
-TEST_F(Region, TwoMappingsOfOneFile)
-{
-	Map one(4, PROT_READ), two(one, PROT_READ, MAP_PRIVATE);
-	hf_region_t first, second;
-
-	ASSERT_EQ(one.begin(&first), 0);
-	ASSERT_EQ(two.begin(&second), 0);
-	one.cut(page);
-	EXPECT_TRUE(is_file_to(read(one), page));
-	/* The other mapping has lost the page too, but no thread has accessed it there. */
-	EXPECT_EQ(hf_region_end(&first, nullptr), page);
-	EXPECT_EQ(two.at[0], content(0));
-	EXPECT_EQ(hf_region_end(&second, nullptr), two.size);
 }
 
 #if HF_ARCH_HAS_SITES

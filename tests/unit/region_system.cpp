@@ -10,13 +10,10 @@
 #include <fstream>
 #include <string>
 
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <poll.h>
 #include <semaphore.h>
 #include <sys/ioctl.h>
 #include <sys/personality.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 
 #include "holdfast/cond.h"
@@ -27,64 +24,29 @@ extern "C" { /* whose headers are included above */
 #include "../../src/region/regions.h"
 #include "../../src/region/zeros.h"
 }
-#include "../lost_page.h"
+
+#include "filter.h"
+#include "region_map.h"
 
 namespace
 {
-const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-const int RW = PROT_READ | PROT_WRITE;
+using unit::Map, unit::page, unit::RW, unit::write_to;
+
 enum { CANT = 77 }; /* a child's exit status: the system does not allow the test */
 
 hf_region_fault fault;
 
-/* A file of some pages, which are x in the first bytes, and a mapping of all of it. */
-struct Map {
-	explicit Map(size_t bytes, int protection = RW)
-		: fd(memfd_create("region", MFD_CLOEXEC)), prot(protection), size(bytes)
-	{
-		cut(size);
-		for (size_t at = 0; at < size && at < 256 * page; at += page)
-			MUST(pwrite(fd, "x", 1, static_cast<off_t>(at)) == 1);
-		at = static_cast<char *>(mmap(nullptr, size, prot, MAP_SHARED, fd, 0));
-	}
-	~Map()
-	{
-		munmap(at, size);
-		close(fd);
-	}
-	Map(const Map &) = delete;
-	Map &operator=(const Map &) = delete;
-	void cut(size_t bytes) const { MUST(ftruncate(fd, static_cast<off_t>(bytes)) == 0); }
-	int begin(hf_region_t *r, bool with_file = false) const
-	{
-		return with_file ? hf_region_begin_file(r, at, size, prot, MAP_SHARED, fd, 0)
-				 : hf_region_begin(r, at, size);
-	}
-
-	const int fd, prot;
-	const size_t size;
-	char *at;
-};
+int begin(const Map &map, hf_region_t *r, bool with_file)
+{
+	return with_file ? map.begin_file(r) : map.begin(r);
+}
 
 char read(const volatile char *at)
 {
 	return *at;
 }
 
-__attribute__((noinline)) void write_to(volatile char *at, char value)
-{
-	*at = value;
-}
-
-class RegionSystem : public ::testing::Test {
-protected:
-	void SetUp() override
-	{
-		ASSERT_EQ(hf_nofault_install(), 0);
-		if (!lost_page_has_its_address())
-			GTEST_SKIP() << LOST_PAGE_HAS_NO_ADDRESS;
-	}
-};
+using RegionSystem = unit::RegionTest;
 
 /* ---- real-time priorities ------------------------------------------------------------------- */
 
@@ -174,7 +136,7 @@ TEST_F(RegionSystem, AnEndAtAHigherPriority)
 {
 	EXPECT_AT_TWO_PRIORITIES([](auto holds) { as_a_handler(holds); },
 				 [] {
-					 Map map(page);
+					 Map map(1);
 					 hf_region_t r;
 
 					 MUST(map.begin(&r) == 0);
@@ -186,10 +148,10 @@ TEST_F(RegionSystem, AHealingEndAtAHigherPriority)
 {
 	EXPECT_AT_TWO_PRIORITIES([](auto holds) { as_a_handler(holds); },
 				 [] {
-					 Map map(2 * page);
+					 Map map(2);
 					 hf_region_t r;
 
-					 MUST(map.begin(&r, true) == 0);
+					 MUST(map.begin_file(&r) == 0);
 					 map.cut(page);
 					 MUST(read(map.at + page) == 0);
 					 MUST(hf_region_end(&r, nullptr) == page);
@@ -220,18 +182,14 @@ TEST_F(RegionSystem, ALockOfTheListsAtAHigherPriority)
  */
 int notify(int file)
 {
-	const unsigned int low = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 4 : 0;
-	const unsigned int args = offsetof(struct seccomp_data, args);
-	std::vector<struct sock_filter> filter = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-	};
+	unit::rules filter = { unit::load_number() };
 	auto add = [&](unsigned int number, unsigned int argument) {
 		const struct sock_filter one[] = {
 			BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 4),
-			BPF_STMT(BPF_LD | BPF_W | BPF_ABS, args + 8 * argument + low),
+			unit::load_argument(argument),
 			BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned int>(file), 0, 1),
-			BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
-			BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+			unit::result(SECCOMP_RET_USER_NOTIF),
+			unit::result(SECCOMP_RET_ALLOW),
 		};
 
 		filter.insert(filter.end(), std::begin(one), std::end(one));
@@ -245,7 +203,7 @@ int notify(int file)
 #endif
 	add(SYS_statx, 0);
 	add(SYS_mmap, 4);
-	filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+	filter.push_back(unit::result(SECCOMP_RET_ALLOW));
 	struct sock_fprog program = { static_cast<unsigned short>(filter.size()), filter.data() };
 
 	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
@@ -275,7 +233,7 @@ void nobody_waits(const Map &local)
  */
 void lose_beside(bool refused)
 {
-	Map map(4 * page), local(page);
+	Map map(4), local(1);
 	std::atomic<int> listener{ 0 };
 	int calls = 0;
 	std::thread thread([&] {
@@ -284,7 +242,7 @@ void lose_beside(bool refused)
 		listener = notify(map.fd);
 		if (listener < 0)
 			return;
-		MUST(map.begin(&r, true) == 0);
+		MUST(map.begin_file(&r) == 0);
 		map.cut(page);
 		MUST(read(map.at + 2 * page) == 0);
 		MUST(hf_region_end(&r, &fault) == page && fault.error == 0);
@@ -370,10 +328,10 @@ TEST_F(RegionSystem, ALimitOfLockedMemory)
 			MUST(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) == 0); /* for /proc/self */
 			if (syscall(SYS_mlockall, 2 /* MCL_FUTURE */))
 				_exit(CANT);
-			Map map(size);
+			Map map(size / page);
 
 			MUST(map.at != MAP_FAILED);
-			MUST(map.begin(&r, with_file) == 0);
+			MUST(begin(map, &r, with_file) == 0);
 			map.cut(page);
 			MUST(read(map.at + 2 * page) == 0);
 			write_to(map.at + 3 * page, 'w');
@@ -393,10 +351,10 @@ TEST_F(RegionSystem, ALimitOfData)
 	SKIP_UNLESS_NATIVE;
 	for (bool with_file : { false, true }) {
 		int ended = unit::in_child([&] {
-			Map map(1024 * page);
+			Map map(1024);
 			hf_region_t r;
 
-			MUST(map.begin(&r, with_file) == 0);
+			MUST(begin(map, &r, with_file) == 0);
 			limit(RLIMIT_DATA, of_status("VmData") + 5 * page);
 			map.cut(512 * page);
 			write_to(map.at + 600 * page, 'w');
@@ -414,33 +372,22 @@ TEST_F(RegionSystem, ALimitOfData)
 /* From now on more than a page of writable memory is refused, as by strict overcommit. */
 void refuse_writable()
 {
-	const unsigned int low = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 4 : 0;
-	const unsigned int args = offsetof(struct seccomp_data, args) + low;
-	struct sock_filter filter[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 2),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, args + 8 * 2),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned int>(RW), 3, 4),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 0, 3),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, args + 8 * 1),
-		BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, static_cast<unsigned int>(page), 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOMEM),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = { std::size(filter), filter };
-
-	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-	MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+	unit::filter({ unit::load_number(), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 2),
+		       unit::load_argument(2), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, RW, 3, 4),
+		       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 0, 3),
+		       unit::load_argument(1),
+		       BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, uint32_t(page), 0, 1),
+		       unit::result(SECCOMP_RET_ERRNO | ENOMEM), unit::result(SECCOMP_RET_ALLOW) });
 }
 
 TEST_F(RegionSystem, WritableMemoryIsRefused)
 {
 	SKIP_UNLESS_NATIVE;
 	EXPECT_EQ(unit::in_child([] {
-			  Map map(64 * page);
+			  Map map(64);
 			  hf_region_t r;
 
-			  MUST(map.begin(&r, true) == 0);
+			  MUST(map.begin_file(&r) == 0);
 			  refuse_writable();
 			  map.cut(32 * page);
 			  write_to(map.at + 40 * page, 'w');
@@ -462,9 +409,9 @@ TEST_F(RegionSystem, APersonalityThatExecutesWhatItReads)
 
 			if (personality(READ_IMPLIES_EXEC) < 0)
 				_exit(CANT);
-			Map map(4 * page);
+			Map map(4);
 
-			MUST(map.begin(&r, with_file) == 0);
+			MUST(begin(map, &r, with_file) == 0);
 			map.cut(page);
 			MUST(read(map.at + page) == 0);
 			write_to(map.at + 2 * page, 'w');
@@ -488,7 +435,7 @@ TEST_F(RegionSystem, APersonalityThatExecutesWhatItReads)
 TEST_F(RegionSystem, ACallThatEndsALostRegion)
 {
 	EXPECT_EQ(unit::in_child([] {
-			  Map outer(4 * page), inner(4 * page);
+			  Map outer(4), inner(4);
 			  hf_region_t left_open;
 			  auto lose_both = [&] {
 				  MUST(inner.begin(&left_open, true) == 0);
@@ -512,31 +459,18 @@ TEST_F(RegionSystem, ACallThatEndsALostRegion)
 
 /* ---- a file system that does not answer fstat() --------------------------------------------- */
 
-void refuse_fstat(int error)
+void refuse_fstat(unsigned int error)
 {
-	const unsigned int calls[] = {
+	unit::refuse(
+		{
 #ifdef SYS_fstat
-		SYS_fstat,
+			SYS_fstat,
 #endif
 #ifdef SYS_newfstatat
-		SYS_newfstatat,
+			SYS_newfstatat,
 #endif
-		SYS_statx,
-	};
-	std::vector<struct sock_filter> filter = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-	};
-
-	for (unsigned int call : calls) {
-		filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1));
-		filter.push_back(BPF_STMT(BPF_RET | BPF_K,
-					  SECCOMP_RET_ERRNO | static_cast<unsigned int>(error)));
-	}
-	filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-	struct sock_fprog program = { static_cast<unsigned short>(filter.size()), filter.data() };
-
-	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-	MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+			SYS_statx },
+		error);
 }
 
 // Then device and inode are not known: no reason to take anonymous memory, which has none, for the
@@ -546,7 +480,7 @@ TEST_F(RegionSystem, MemoryOfOthersInPlaceOfAnUnknownFile)
 	if (unit::emulated)
 		GTEST_SKIP() << "an emulator has no filters";
 	EXPECT_EQ(unit::in_child([] {
-			  Map map(4 * page);
+			  Map map(4);
 			  /* Memory of other rights on both sides, so that nothing merges. */
 			  char *at = static_cast<char *>(mmap(nullptr, 6 * page, PROT_NONE,
 							      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
@@ -584,16 +518,6 @@ void map_anonymous(int, siginfo_t *, void *context)
 // From now on, mappings with the offset that marks zeros are anonymous.
 void as_in_gvisor()
 {
-	const unsigned int high = offsetof(struct seccomp_data, args) + 8 * 5 + 4;
-	struct sock_filter filter[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 3),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, high),
-		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 1u << 30, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = { std::size(filter), filter };
 	struct sigaction action;
 
 	memset(&action, 0, sizeof(action));
@@ -601,8 +525,10 @@ void as_in_gvisor()
 	action.sa_sigaction = map_anonymous;
 	hf_atomic32_store_relaxed(&hf_detail_zeros_mark, HF_DETAIL_MARK_UNKNOWN);
 	MUST(sigaction(SIGSYS, &action, nullptr) == 0);
-	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-	MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+	unit::filter({ unit::load_number(), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 3),
+		       unit::load_argument(5, true),
+		       BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 1u << 30, 0, 1),
+		       unit::result(SECCOMP_RET_TRAP), unit::result(SECCOMP_RET_ALLOW) });
 }
 
 // A thread's fault whose handler runs after that of another thread has served the same page.
@@ -624,10 +550,10 @@ TEST_F(RegionSystem, ZerosThatAreShownAsAnonymousMemory)
 		for (bool writes : { false, true }) {
 			EXPECT_EQ(
 				unit::in_child([&] {
-					Map map(8 * page);
+					Map map(8);
 					hf_region_t r;
 
-					MUST(map.begin(&r, with_file) == 0);
+					MUST(begin(map, &r, with_file) == 0);
 					as_in_gvisor();
 					map.cut(page);
 					MUST(read(map.at + page) == 0);
@@ -664,7 +590,7 @@ TEST_F(RegionSystem, ARegionOfManyGigabytes)
 
 		if (bytes > SIZE_MAX)
 			GTEST_SKIP() << "pointers have 32 bits";
-		Map map(static_cast<size_t>(bytes), PROT_READ);
+		Map map(static_cast<size_t>(bytes) / page, PROT_READ);
 		const size_t cut = map.size / 2 + 5 * page, around = 3 * page;
 		hf_region_t all, part, later;
 		auto bad = [&](size_t at) {

@@ -5,15 +5,13 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
 
 #include "holdfast/nofault.h"
+
+#include "filter.h"
 
 namespace
 {
@@ -111,16 +109,7 @@ bool may_read_itself()
 
 void forbid_reading_itself()
 {
-	sock_filter code[] = {
-		{ BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, nr) },
-		{ BPF_JMP | BPF_JEQ | BPF_K, 0, 1, SYS_process_vm_readv },
-		{ BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | EPERM },
-		{ BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW },
-	};
-	sock_fprog program = { 4, code };
-
-	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-	MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+	unit::refuse({ SYS_process_vm_readv }, EPERM);
 	MUST(!may_read_itself());
 }
 
