@@ -146,7 +146,7 @@ docs: ## make the site, build/docs/html, and the manual, build/docs/man, from th
 single: ## write the whole library as two files, build/single/holdfast.h and holdfast.c
 	@$(PYTHON3) -B packaging/single/generate.py
 
-dist: ## the release in build/dist: archive, bill of materials, checksums, recipes; URL=https://...: where it will be
+dist: ## the release in build/dist: archive, checksum, recipes; URL=https://...: where it will be
 	@scripts/bootstrap.sh docs $@
 	@$(PYTHON3) -B scripts/release.py dist $(if $(URL),--url $(URL))
 

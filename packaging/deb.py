@@ -2,15 +2,13 @@
 # SPDX-License-Identifier: MIT
 """Build the Debian packages and test them in a minimal system.
 
-usage: deb.py --source-dir DIR --work-dir DIR [--noopt] [source | build | check]
+usage: deb.py --source-dir DIR --work-dir DIR [--noopt]
 
-    source   write WORK/holdfast-VERSION/, which includes debian/, and WORK/holdfast_VERSION.orig.tar.xz.
-             From a git checkout they get the tracked files, with uncommitted changes
-    build    the same, then run dpkg-buildpackage (source and binary packages, as any user) and lintian
-    check    the same, then make a minimal system of the same release (mmdebstrap), run debian/tests there
-             (autopkgtest), install all packages, and remove them
+Writes WORK/holdfast-VERSION/, which includes debian/, and WORK/holdfast_VERSION.orig.tar.xz, from a git checkout with the tracked
+files and uncommitted changes; runs dpkg-buildpackage (source and binary packages, as any user) and lintian; then makes a minimal
+system of the same release (mmdebstrap), runs debian/tests there (autopkgtest), installs all packages, and removes them.
 
-The default is `check`. With --noopt nothing is optimised: compiling takes a third of the time. The minimal system, with all
+With --noopt nothing is optimised: compiling takes a third of the time. The minimal system, with all
 dependencies of the packages and their tests, is downloaded once, as WORK/root-KEY.tar, and runs in memory (700 MB). Prints what
 tests/checks.py says. Exits with 1 if a check failed, with 77 if none could run.
 
@@ -268,7 +266,6 @@ def main():
     parser.add_argument("--work-dir", required=True)
     parser.add_argument("--minimal-system", help=argparse.SUPPRESS)  # of check(), for try_packages()
     parser.add_argument("--noopt", action="store_true")
-    parser.add_argument("what", nargs="?", choices=("source", "build", "check"), default="check")
     args = parser.parse_args()
     source, work = os.path.abspath(args.source_dir), os.path.abspath(args.work_dir)
     os.makedirs(work, exist_ok=True)
@@ -279,17 +276,14 @@ def main():
             checks.check("minimal system", False, why)
         return checks.end()
     missing = sorted({package for tool, package in TOOLS.items() if not shutil.which(tool)})
-    if missing and args.what != "source":
+    if missing:
         checks.skip("packages", "needs " + " ".join(missing))
         return SKIP
     what = "packages"
     try:
-        if args.what == "source":
-            print(make_source(source, work))
-            return 1 if checks.failed else 0
         packages = build(source, work, args.noopt)
         what = "packages in a minimal system"
-        if packages and args.what == "check":
+        if packages:
             check(source, work, packages)
     except CantRun as why:
         checks.skip(what, why)

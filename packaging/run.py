@@ -7,8 +7,7 @@
   dist    what `make dist` writes (scripts/release.py): twice the same bytes; the archive, unpacked into an empty folder, is
           complete, and is built, installed and tested without git; the two single files in it make a program
   meson   the wrap file, which takes that archive, and its meson.build in a consumer's subprojects/, static and shared
-  vcpkg   without vcpkg itself: CMake functions stand in for those that the archive's port calls, so that its steps,
-          options and paths are executed; then a consumer finds the package
+  vcpkg   without vcpkg, which is in no package: names, versions, options and the checksum; `dist` shows what is installed
   conan   `conan create`, offline, static from the archive and shared from the tree; Conan 2 from `make conan` or PATH
 
 A part whose program is not installed is skipped. The last line is "N passed, N failed". Exits with 1 on a failure, with
@@ -21,7 +20,6 @@ import os
 import re
 import shutil
 import sys
-import tarfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [os.path.join(ROOT, "tests"), os.path.join(ROOT, "scripts")]
@@ -78,20 +76,6 @@ def same_bytes(work):
             with open(os.path.join(folder, name), "rb") as file:
                 if hashlib.sha256(file.read()).hexdigest() != wanted:
                     raise Failed("%s differs from SHA256SUMS of the first run" % os.path.join(folder, name))
-
-
-def materials(work):
-    """The bill of materials lists each file of the archive with its checksum, and nothing else."""
-    folder, name = dist(work), "holdfast-" + version()
-    listed = {row["fileName"][2:]: {one["algorithm"]: one["checksumValue"] for one in row["checksums"]}
-              for row in json.loads(read(folder, name + ".spdx.json"))["files"]}
-    with tarfile.open(os.path.join(folder, name + ".tar.gz")) as tar:
-        packed = {entry.name.partition("/")[2]: hashlib.sha256(tar.extractfile(entry).read()).hexdigest()
-                  for entry in tar if entry.isfile()}
-    different = {file for file in packed.keys() | listed.keys()
-                 if packed.get(file) != listed.get(file, {}).get("SHA256")}
-    if different:
-        raise Failed("listed with another checksum, or not in both: " + " ".join(sorted(different)))
 
 
 def unpacked(work):
@@ -185,99 +169,23 @@ def meson(work, kind):
 
 # ---- vcpkg --------------------------------------------------------------------------------------
 
-# Stand-ins for vcpkg's functions that the port calls: they configure, build and install once, for release.
-VCPKG = """cmake_minimum_required(VERSION 3.20)
-set(PORT holdfast)
-set(CURRENT_PORT_DIR "@PORT@")
-set(CURRENT_PACKAGES_DIR "@WORK@/package")
-function(vcpkg_download_distfile result)
-	cmake_parse_arguments(PARSE_ARGV 1 arg "" "URLS;FILENAME;SHA512" "")
-	file(DOWNLOAD ${arg_URLS} "@WORK@/${arg_FILENAME}" EXPECTED_HASH SHA512=${arg_SHA512})
-	set(${result} "@WORK@/${arg_FILENAME}" PARENT_SCOPE)
-endfunction()
-function(vcpkg_extract_source_archive result)
-	cmake_parse_arguments(PARSE_ARGV 1 arg "" "ARCHIVE" "")
-	file(ARCHIVE_EXTRACT INPUT "${arg_ARCHIVE}" DESTINATION "@WORK@/source")
-	file(GLOB folder "@WORK@/source/*")
-	set(${result} "${folder}" PARENT_SCOPE)
-endfunction()
-function(vcpkg_cmake_configure)
-	cmake_parse_arguments(PARSE_ARGV 0 arg "" "SOURCE_PATH" "OPTIONS")
-	execute_process(COMMAND ${CMAKE_COMMAND} -S ${arg_SOURCE_PATH} -B @WORK@/build -G Ninja
-		-DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE=@FLAGS@ -DCMAKE_INSTALL_PREFIX=${CURRENT_PACKAGES_DIR}
-		-DCMAKE_INSTALL_LIBDIR=lib ${arg_OPTIONS} OUTPUT_VARIABLE said ERROR_VARIABLE said
-		COMMAND_ERROR_IS_FATAL ANY)
-	if(said MATCHES "were not used by the project.*")
-		message(FATAL_ERROR "unknown options: ${CMAKE_MATCH_0}")
-	endif()
-endfunction()
-function(vcpkg_cmake_install)
-	execute_process(COMMAND ${CMAKE_COMMAND} --build @WORK@/build --target install
-		COMMAND_ERROR_IS_FATAL ANY)
-endfunction()
-function(there_is)
-	foreach(file IN LISTS ARGN)
-		if(NOT EXISTS ${file})
-			message(FATAL_ERROR "missing: ${file}")
-		endif()
-	endforeach()
-endfunction()
-function(vcpkg_cmake_config_fixup)
-	cmake_parse_arguments(PARSE_ARGV 0 arg "" "CONFIG_PATH" "")
-	there_is(${CURRENT_PACKAGES_DIR}/${arg_CONFIG_PATH}/holdfastConfig.cmake)
-endfunction()
-function(vcpkg_fixup_pkgconfig)
-	there_is(${CURRENT_PACKAGES_DIR}/lib/pkgconfig/holdfast.pc)
-endfunction()
-function(vcpkg_install_copyright)
-	cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "FILE_LIST")
-	there_is(${arg_FILE_LIST})
-endfunction()
-set(CMAKE_CURRENT_LIST_DIR "@PORT@")
-include("@PORT@/portfile.cmake")
-"""
-
-CMAKE = """cmake_minimum_required(VERSION 3.20)
-project(consumer LANGUAGES C CXX)
-set(CMAKE_CXX_STANDARD 17)
-%s
-add_executable(program_c program.c)
-add_executable(program_cxx program.cpp)
-target_link_libraries(program_c PRIVATE holdfast::holdfast)
-target_link_libraries(program_cxx PRIVATE holdfast::holdfast_shared)
-"""
-
-
-def vcpkg_manifest(_):
-    manifest = json.loads(read(HERE, "vcpkg", "holdfast", "vcpkg.json"))
+def vcpkg(work):
+    """The manifest and the port agree with each other, with the release and with CMake's options."""
+    manifest, port = json.loads(read(HERE, "vcpkg", "holdfast", "vcpkg.json")), read(HERE, "vcpkg", "holdfast", "portfile.cmake")
     if manifest["name"] != "holdfast" or manifest["version"] != version():
         raise Failed("vcpkg.json: %(name)s %(version)s" % manifest)
-    called = set(re.findall(r"^(vcpkg_cmake_\w+)\(", read(HERE, "vcpkg", "holdfast", "portfile.cmake"),
-                            re.MULTILINE))
     helpers = {helper["name"] for helper in manifest["dependencies"] if helper["host"]}
+    called = re.findall(r"^(vcpkg_cmake_\w+)\(", port, re.MULTILINE)
     wanted = {"vcpkg-cmake-config" if "config" in name else "vcpkg-cmake" for name in called}
     if helpers != wanted:
         raise Failed("vcpkg.json has the host dependencies %s, the port needs %s" % (helpers, wanted))
-
-
-def vcpkg_port(work):
-    port, folder = os.path.join(dist(work), "recipes", "vcpkg", "holdfast"), os.path.join(work, "consumer")
-    write(os.path.join(work, "port.cmake"), VCPKG.replace("@PORT@", port).replace("@WORK@", work).replace("@FLAGS@", UNOPTIMISED))
-    run("cmake", "-P", os.path.join(work, "port.cmake"))
-    package = os.path.join(work, "package")
-    usage = read(package, "share", "holdfast", "usage")
-    os.makedirs(folder)
-    for name in PROGRAMS:
-        shutil.copy(os.path.join(HERE, name), folder)
-    find = re.search(r"find_package\(.*\)", usage)
-    if not all(target in usage for target in ("holdfast::holdfast)", "holdfast::holdfast_shared)")):
-        raise Failed("usage does not name both targets:\n" + usage)
-    write(os.path.join(folder, "CMakeLists.txt"), CMAKE % find[0])
-    build = os.path.join(folder, "build")
-    run("cmake", "-S", folder, "-B", build, "-G", "Ninja", "-DCMAKE_PREFIX_PATH=" + package)
-    run("cmake", "--build", build)
-    for program in ("program_c", "program_cxx"):
-        run(os.path.join(build, program), version())
+    options = set(re.findall(r"^holdfast_option\((\w+)", read(ROOT, "CMakeLists.txt"), re.MULTILINE))
+    if unknown := set(re.findall(r"-DHOLDFAST_(\w+)=", port)) - options:
+        raise Failed("unknown options: %s" % unknown)
+    released = read(dist(work), "recipes", "vcpkg", "holdfast", "portfile.cmake")
+    with open(os.path.join(dist(work), "holdfast-%s.tar.gz" % version()), "rb") as file:
+        if hashlib.sha512(file.read()).hexdigest() not in released:
+            raise Failed("the released port has not the archive's checksum")
 
 
 # ---- conan --------------------------------------------------------------------------------------
@@ -312,12 +220,12 @@ def conan(work, kind, recipe):
 
 
 PARTS = {
-    "dist": [("two runs write the same bytes", same_bytes), ("the bill of materials", materials),
-             ("the archive is complete", complete), ("the archive is built, tested and installed", built),
+    "dist": [("two runs write the same bytes", same_bytes), ("the archive is complete", complete),
+             ("the archive is built, tested and installed", built),
              ("the single files make a program", single)],
     "meson": [("a static subproject", lambda work: meson(work, "static")),
               ("a shared subproject", lambda work: meson(work, "shared"))],
-    "vcpkg": [("the manifest", vcpkg_manifest), ("the port", vcpkg_port)],
+    "vcpkg": [("the port and its manifest", vcpkg)],
     "conan": [("a static package of the archive",
                lambda work: conan(work, "static", os.path.join(dist(work), "recipes", "conan"))),
               ("a shared package", lambda work: conan(work, "shared", os.path.join(HERE, "conan")))],

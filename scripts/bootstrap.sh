@@ -30,11 +30,6 @@ optional() {
 	done
 }
 
-manual_and_drawings() {
-	optional "pictures of states: the test of the diagrams does not draw them" graphviz
-	optional "a check of the manual pages" man-db mandoc
-}
-
 for_the_lab() {
 	optional "the lab's rows of this library" libck-dev libtbb-dev libabsl-dev libglib2.0-dev libnsync-dev
 	optional "the lab's rows of Rust's locks, and the stage rust" cargo librust-parking-lot-dev
@@ -65,7 +60,7 @@ test-all)
 		gcc-s390x-linux-gnu g++-s390x-linux-gnu libc6-dev-s390x-cross
 	)
 	for_the_lab
-	manual_and_drawings
+	optional "a check of the manual pages" man-db mandoc
 	optional "the stages bare, kernel and kernel-tree, or a part of them" "${kernel[@]}"
 	optional "the stage docs: the site is not built" "${docs[@]}"
 	optional "the stage packages: Debian packages are not built, or not tested" "${packages[@]}"
@@ -79,7 +74,7 @@ report) required=(python3 python3-venv) ;;
 format) required=(make clang-format) ;;
 docs)
 	required=(gcc make python3 "${docs[@]}")
-	manual_and_drawings
+	optional "a check of the manual pages" man-db mandoc
 	;;
 bare) required+=("${bare[@]}") ;;
 programs)

@@ -9,20 +9,19 @@
 `dist` writes, for version V of include/holdfast/version.h:
 
     holdfast-V.tar.gz     the tracked files, docs/man/man3 and single/holdfast.[hc]; two runs write the same bytes
-    holdfast-V.spdx.json  what the archive contains: checksum and licence of each file (SPDX 2.3)
     SHA256SUMS
     recipes/              Meson's wrap, Conan's recipe and vcpkg's port, which download BASE/holdfast-V.tar.gz; without
                           --url they take the archive from --out
 
-`check` does all that can be tested before the upload, and prints a line for each part: "ok", "FAILED" or "SKIPPED" if a
-tool or the network is missing. Exits with 1 if a part failed.
+`check` writes the same, and with REUSE's tool holdfast-V.spdx, what the archive contains: checksum and licence of each file. It
+does all that can be tested before the upload, and prints a line for each part: "ok", "FAILED" or "SKIPPED" if a tool or the
+network is missing. Exits with 1 if a part failed.
 """
 import argparse
 import datetime
 import gzip
 import hashlib
 import io
-import json
 import os
 import re
 import shutil
@@ -30,6 +29,7 @@ import stat
 import subprocess
 import sys
 import tarfile
+import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [os.path.join(ROOT, *folder) for folder in (("tests",), ("packaging", "single"), ("packaging",))]
@@ -41,9 +41,6 @@ import versions  # noqa: E402
 from checks import Checks, Failed, Skip, read, write  # noqa: E402
 
 TAG = "SPDX-License-" + "Identifier: "  # in two parts, since REUSE's tool would take it for that of this file
-COPYRIGHT = "2026 The Holdfast authors"
-LICENSE = "MIT"  # of files that do not name one (REUSE.toml)
-DECLARED = "MIT AND (MIT OR GPL-2.0-only)"
 ACTIONLINT = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.7"
 REUSE = "reuse==6.2.0"
 
@@ -110,42 +107,12 @@ def digest(how, content):
     return hashlib.new(how, content, usedforsecurity=False).hexdigest()
 
 
-def bill(version, files, when, packed, url):
-    """The software bill of materials, as SPDX 2.3 in JSON."""
-    def license_of(content):
-        named = re.search(TAG.encode() + rb"([\w .()-]+?)\s*(?:\*/|-->|$)", content[:4096], re.MULTILINE)
-        return named[1].decode() if named else LICENSE
-
-    rows, sums, created = [], [], datetime.datetime.fromtimestamp(when, datetime.timezone.utc)
-    for number, (name, (mode, content)) in enumerate(sorted(files.items())):
-        if mode is None:
-            continue  # a link: its target is listed
-        sums.append(digest("sha1", content))
-        rows.append({
-            "SPDXID": "SPDXRef-File-%d" % number, "fileName": "./" + name,
-            "checksums": [{"algorithm": "SHA1", "checksumValue": sums[-1]},
-                          {"algorithm": "SHA256", "checksumValue": digest("sha256", content)}],
-            "licenseConcluded": license_of(content), "licenseInfoInFiles": ["NOASSERTION"],
-            "copyrightText": "Copyright " + COPYRIGHT})
-    package = "SPDXRef-Package-holdfast"
-    return {
-        "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": "holdfast-" + version,
-        "documentNamespace": "https://spdx.org/spdxdocs/holdfast-%s-%s" % (version, packed),
-        "creationInfo": {"creators": ["Tool: holdfast-scripts-release.py"],
-                         "created": created.strftime("%Y-%m-%dT%H:%M:%SZ")},
-        "packages": [{
-            "SPDXID": package, "name": "holdfast", "versionInfo": version, "primaryPackagePurpose": "LIBRARY",
-            "packageFileName": "holdfast-%s.tar.gz" % version, "supplier": "Organization: The Holdfast authors",
-            "downloadLocation": "%s/holdfast-%s.tar.gz" % (url, version) if url else "NOASSERTION",
-            "checksums": [{"algorithm": "SHA256", "checksumValue": packed}], "filesAnalyzed": True,
-            "packageVerificationCode": {"packageVerificationCodeValue": digest("sha1", "".join(sorted(sums)).encode())},
-            "licenseConcluded": DECLARED, "licenseDeclared": DECLARED, "licenseInfoFromFiles": ["NOASSERTION"],
-            "copyrightText": "Copyright " + COPYRIGHT}],
-        "files": rows,
-        "relationships": [
-            {"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES", "relatedSpdxElement": package},
-            *({"spdxElementId": package, "relationshipType": "CONTAINS", "relatedSpdxElement": row["SPDXID"]}
-              for row in rows)]}
+def bill(path, to):
+    """The bill of materials of an archive, in SPDX."""
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.unpack_archive(path, folder)
+        checks.run(reuse(), "--root", os.path.join(folder, *os.listdir(folder)), "spdx", "--creator-organization",
+                   "The Holdfast authors", "--output", to, timeout=600)
 
 
 def recipes(root, out, version, url):
@@ -189,10 +156,7 @@ def dist(root, out, url=None):
     archive(path, name, files, when)
     with open(path, "rb") as file:
         packed = digest("sha256", file.read())
-    materials = json.dumps(bill(version, files, when, packed, url), indent=1) + "\n"
-    write(os.path.join(out, name + ".spdx.json"), materials)
-    write(os.path.join(out, "SHA256SUMS"), "%s  %s.tar.gz\n%s  %s.spdx.json\n"
-          % (packed, name, digest("sha256", materials.encode()), name))
+    write(os.path.join(out, "SHA256SUMS"), "%s  %s.tar.gz\n" % (packed, name))
     recipes(root, out, version, url)
     return path
 
@@ -246,17 +210,8 @@ def symbols(version):
         raise Failed("%s is not the list of now: run tests/abi/run.py with --update" % path)
 
 
-def twice(out, url):
-    first, second = (dist(ROOT, folder, url) for folder in (out, os.path.join(out, "again")))
-    with open(first, "rb") as one, open(second, "rb") as other:
-        same = one.read() == other.read()
-    shutil.rmtree(os.path.dirname(second))
-    if not same:
-        raise Failed("two runs wrote different archives")
-
-
-def licenses():
-    """REUSE: each file has a licence and a copyright, and each licence its text."""
+def reuse():
+    """REUSE's tool, from PATH or PyPI."""
     tool = shutil.which("reuse")
     if not tool:
         folder = os.path.join(ROOT, "build", "reuse")
@@ -265,7 +220,14 @@ def licenses():
             has_network("reuse", sys.executable, "-m", "venv", "--clear", folder)
             has_network("reuse", os.path.join(folder, "bin", "python"), "-m", "pip", "install", "--quiet",
                         "--disable-pip-version-check", REUSE)
-    checks.run(tool, "--root", ROOT, "lint", timeout=600)
+    return tool
+
+
+def licenses(out):
+    """Each file has a licence and a copyright, and each licence its text. Writes the bill of materials."""
+    checks.run(reuse(), "--root", ROOT, "lint", timeout=600)
+    name = "holdfast-" + versions.version_of(ROOT)
+    bill(os.path.join(out, name + ".tar.gz"), os.path.join(out, name + ".spdx"))
 
 
 def workflows():
@@ -301,8 +263,8 @@ def check(out, url):
             ("the changelog has the release", changelog, version),
             ("the checkout is the release", tree, version),
             ("the list of released symbols", symbols, version),
-            ("two archives are equal", twice, out, url),
-            ("licences", licenses),
+            ("the release's files", dist, ROOT, out, url),
+            ("licences, and the bill of materials", licenses, out),
             ("workflows", workflows),
             ("crates", crates),
             ("archive, Meson, vcpkg, Conan", runner, "packaging/run.py"),

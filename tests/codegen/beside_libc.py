@@ -4,7 +4,7 @@
 
     beside_libc.py --source-dir DIR --work-dir DIR [COLUMN...]
 
-Prints the Markdown table of docs/design/0010: for each column of run.py (default: aarch64, riscv64, x86-64), operation and
+Prints a Markdown table: for each column of run.py (default: aarch64, riscv64, x86-64), operation and
 size the instructions of libc's function and of ours, with their calls, in an emulator. "*": ours are more than a fifth longer.
 A repeated instruction counts as one. It checks no limit: the C library is the system's.
 """

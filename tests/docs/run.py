@@ -14,7 +14,7 @@
   pages      each entry is on its header's page, and each function has a manual page
   files      no page loads other sites' files, each script runs without being a module, and no style sheet loads a file from a
              server's root
-  manual     groff, as `man --warnings` calls it, and `mandoc -T lint` print no warning
+  manual     `mandoc -T lint` prints no warning
   install    if the library is built, `man hf_refcount_inc` finds the manual that `cmake --install` installs
 
 Exits with 77 if a tool is missing.
@@ -119,14 +119,6 @@ def on_pages(docs, pages, folder):
 PLAIN = dict(os.environ, LC_ALL="C.UTF-8", MANWIDTH="80", MANROFFSEQ="", MANPAGER="cat")
 
 
-def man(paths):
-    """What `man --warnings` prints for these pages: it calls groff, which takes them all."""
-    done = subprocess.run(["groff", "-k", "-t", "-mandoc", "-ww", "-rLL=78n", "-Tutf8", "-Z", *paths], stdout=subprocess.DEVNULL,
-                          stderr=subprocess.PIPE, text=True, check=False, env=PLAIN)
-    # Code and tables may be too wide.
-    return [line for line in done.stderr.splitlines() if not re.search(r"can't break|cannot adjust", line)]
-
-
 def manual(folder, run):
     found = []
     paths = []
@@ -143,16 +135,6 @@ def manual(folder, run):
         found += [line for line in (done.stdout + done.stderr).splitlines() if line]
     else:
         run.skip("manual.mandoc", "no mandoc")
-    if shutil.which("groff"):
-        found += man(paths)
-        flawed = os.path.join(folder, "flawed.3")
-        shutil.copy(paths[0], flawed)
-        with open(flawed, "a", encoding="utf-8") as file:
-            file.write(".hf_no_such_macro\n")
-        run.check("manual: a flaw is found", any("hf_no_such_macro" in line for line in man([paths[1], flawed])), "not found")
-        os.remove(flawed)
-    else:
-        run.skip("manual.groff", "no groff")
     return found
 
 

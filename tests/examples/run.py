@@ -5,7 +5,7 @@
     run.py --source-dir DIR --work-dir DIR --library FILE [--tmpfs FILE] [EXAMPLE...]
 
 With gcc and clang, -DNDEBUG, -Wall -Wextra -Werror. An example may not use assert(): with -DNDEBUG it
-would check nothing. A program whose check fails shows that must() works. Exits with 1 on a failure.
+would check nothing. Exits with 1 on a failure.
 """
 import os
 import re
@@ -104,17 +104,6 @@ class Examples(Checks):
         status = run(program).returncode if errors is None else errors
         self.check("with memcpy() it is killed by SIGBUS", copies != text and status == -signal.SIGBUS, status)
 
-    def must_fails(self):
-        source = os.path.join(self.args.work_dir, "must.c")
-        program = os.path.join(self.args.work_dir, "must")
-        with open(source, "w", encoding="utf-8") as file:
-            file.write('#include "%s/must.h"\nint main(void)\n{\n\tmust(1 + 1 == 3);\n\treturn 0;\n}\n'
-                       % os.path.abspath(self.folder))
-        errors = self.build(("gcc", "g++"), source, program)
-        done = run(program) if errors is None else None
-        self.check("must() ends the program, also with -DNDEBUG",
-                   done and done.returncode == 1 and "does not hold: 1 + 1 == 3" in done.stdout, errors or "")
-
 
 def main():
     args = arguments(__doc__, "source-dir", "work-dir", "library", tmpfs={"default": ""}, names="example")
@@ -128,7 +117,6 @@ def main():
     for name in args.example or sorted(here & set(wanted)):
         examples.one(name, wanted[name])
     examples.readme()
-    examples.must_fails()
     return examples.end()
 
 
