@@ -26,10 +26,6 @@
  * the lock waited for the whole run. Quantiles are of buckets at most 1/16 wide; the longest wait
  * is exact. The beginning of a run, before all threads have started, belongs to no slice.
  *
- * Work is a chain of multiplications in a register, which touches no memory. The time of a step is
- * measured once for each process, as the shortest of many tries, so that all rows do the same
- * steps.
- *
  * Where threads share one processor or are not pinned, waits are measured with work only. Beside
  * busy processes there are none: they would be waits for a processor.
  */
@@ -45,12 +41,12 @@
 #include <mutex>
 #include <new>
 #include <pthread.h>
-#include <sys/resource.h>
 #include <thread>
 
 #include "holdfast/mutex.h"
 #include "locks.hpp"
 #include "timestamp.h"
+#include "work.hpp"
 
 namespace lab
 {
@@ -58,35 +54,6 @@ namespace
 {
 
 /* ---- one run -------------------------------------------------------------------------------- */
-
-inline void work(uint64_t steps)
-{
-	uint64_t x = steps;
-
-	for (; steps; steps--) {
-		x = x * 6364136223846793005u + 1;
-		__asm__ volatile("" : "+r"(x)); /* each step waits for the one before it */
-	}
-}
-
-/* The number of steps of work that take `ns`. */
-uint64_t steps_of(double ns)
-{
-	static const double ns_a_step = [] {
-		constexpr uint64_t STEPS = 20000;
-		double begin = now_ns(), least = INFINITY;
-
-		do {
-			double before = now_ns();
-
-			work(STEPS);
-			least = std::min(least, now_ns() - before);
-		} while (now_ns() - begin < 20e6);
-		return least / static_cast<double>(STEPS);
-	}();
-
-	return static_cast<uint64_t>(std::llround(ns / ns_a_step));
-}
 
 struct Section {
 	const char *name; /* appended to the case's name */
@@ -143,14 +110,6 @@ struct alignas(128) Thread {
 	double cpu_ns = 0, switches = 0;
 	Waits waits;
 };
-
-double thread_switches()
-{
-	rusage usage;
-
-	getrusage(RUSAGE_THREAD, &usage);
-	return static_cast<double>(usage.ru_nvcsw + usage.ru_nivcsw);
-}
 
 struct State {
 	Guarded guarded;

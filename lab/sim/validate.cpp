@@ -17,13 +17,32 @@ namespace sim
 namespace
 {
 
-/* The rows of the two files published.csv. */
+/* The rows of published.csv. */
 class Published {
 public:
 	Published()
 	{
-		read(HF_SIM_PUBLISHED);
-		read(HF_SIM_PUBLISHED_MORE);
+		std::ifstream in(HF_SIM_PUBLISHED);
+		std::string line;
+
+		if (!in)
+			throw std::runtime_error("can't read " HF_SIM_PUBLISHED);
+		std::getline(in, line);
+		while (std::getline(in, line)) {
+			std::vector<std::string> fields(1);
+			bool quoted = false;
+
+			for (char c : line) {
+				if (c == '"')
+					quoted = !quoted;
+				else if (c == ',' && !quoted)
+					fields.emplace_back();
+				else
+					fields.back() += c;
+			}
+			if (fields.size() >= 8)
+				rows_.push_back(fields);
+		}
 	}
 	struct Value {
 		double value;
@@ -43,31 +62,6 @@ public:
 
 private:
 	std::vector<std::vector<std::string>> rows_;
-
-	void read(const std::string &path)
-	{
-		std::ifstream in(path);
-		std::string line;
-
-		if (!in)
-			throw std::runtime_error("can't read " + path);
-		std::getline(in, line);
-		while (std::getline(in, line)) {
-			std::vector<std::string> fields(1);
-			bool quoted = false;
-
-			for (char c : line) {
-				if (c == '"')
-					quoted = !quoted;
-				else if (c == ',' && !quoted)
-					fields.emplace_back();
-				else
-					fields.back() += c;
-			}
-			if (fields.size() >= 8)
-				rows_.push_back(fields);
-		}
-	}
 };
 
 /* The cases that are simulated for a figure, and how its value is computed from their outcomes. */

@@ -21,7 +21,7 @@ archives are not judged: CHANGED. `erms` and `fsrm` execute the same instruction
 64 bytes on, so the mean of both is used.
 
 Then AVX-512 is hidden from the policy, as on a processor without it: the same limits, relative to the best of ours that
-does not need it. (libc's times with AVX-512 hidden are not archived: lab/beside_libc.py measures them.)
+does not need it. (libc's times with AVX-512 hidden are not archived: docs/design/0010 has the commands that measure them.)
 
 Then each processor is taken for one that the policy does not know: the rule alone may take at most MEAN_REGRET times
 the time of its row, and each machine's loss is printed.

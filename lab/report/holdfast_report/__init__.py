@@ -14,7 +14,7 @@ Rules, cited in the code
     R2  A difference within the noise is neither gain nor loss. The noise is the spread of the two rows, the gap between
         two measurements of the same, or 1 %, whichever is largest.
     R3  The default is compared with those of ours that promise as much: they catch misuse, need no memory that outlives
-        the object, and have a fairness of 0.95 or more (aims.py, best_fair).
+        the object, and are as fair, or have a fairness of 0.95 (aims.py, best_fair).
     R4  Each row of the results is in exactly one table of measured figures.
 """
 

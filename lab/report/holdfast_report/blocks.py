@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The blocks that both outputs show: sections, text, bullets, tables, charts; formatting and sorting of figures."""
+"""The blocks of the page: sections, text, bullets, tables, charts; formatting and sorting of figures."""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ from msgspec import Struct
 from . import tables
 from .blocks import by_speed, fmt, fmt_time, unique
 from .charts import bar_of, bars
-from .rows import Results, Row
 from .noise import gap, noise_of
+from .rows import Results, Row
 
 
 class Bar(Struct):

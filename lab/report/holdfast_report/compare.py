@@ -9,9 +9,10 @@ from statistics import geometric_mean
 
 from .blocks import NOTHING, Column, Table, fmt, fmt_time, text
 from .input import load_results
+from .noise import noise_of
 from .rows import InputError, Results
 from .summary import same_code
-from .noise import noise_of
+
 
 def machine_words(results: Results) -> str:
     known = [str(results.machine.get(key, "not known")) for key in ("cpu", "cpus", "kernel", "compiler", "commit", "date")]

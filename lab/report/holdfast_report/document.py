@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Results -> the list of blocks that both outputs show."""
+"""Results -> the list of blocks that the page shows."""
 
 from __future__ import annotations
 
 from . import tables
-from .summary import aim_blocks, certainty_items, failed_items
 from .blocks import Bullets, Section, Text, unique
 from .rows import Results
+from .summary import aim_blocks, certainty_items, failed_items
 
 
 def reading_items(results: Results) -> list[tuple[str, str, str]]:

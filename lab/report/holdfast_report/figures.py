@@ -9,8 +9,8 @@ from statistics import geometric_mean
 
 from msgspec import Struct
 
-from .rows import Results, Row
 from .noise import noise_of
+from .rows import Results, Row
 
 
 class Figure(Struct):

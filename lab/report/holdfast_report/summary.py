@@ -8,8 +8,8 @@ import textwrap
 from . import cards, tables
 from .blocks import NOTHING, Column, Text, fmt, fmt_percent, fmt_threads, table_of, text, texts, unique
 from .judge import aims_of
-from .rows import Aim, Results
 from .noise import gap
+from .rows import Aim, Results
 
 
 def withheld_items(results: Results) -> list[tuple[str, str, str]]:
