@@ -8,7 +8,6 @@
 #include "holdfast/nofault.h"
 
 #include "data.h"
-#include "walk.h"
 
 static void set_size(struct tmpfs_inode *inode, uint64_t size)
 {
@@ -209,24 +208,13 @@ TMPFS_PRIVATE int tmpfs_truncate(struct tmpfs_inode *inode, int64_t to)
 	return 0;
 }
 
-HF_TMPFS_API int hf_tmpfs_truncate(struct hf_tmpfs_node *node, const char *path, off_t size)
+HF_TMPFS_API int hf_tmpfs_truncate(struct hf_tmpfs_node *node, off_t size)
 {
-	struct tmpfs_found found;
-	int error;
+	struct tmpfs_inode *inode = tmpfs_inode_of(node);
 
-	if (size < 0)
-		return -EINVAL;
-	error = tmpfs_find(node, path, true, &found);
-	if (error)
-		return error;
-	if (tmpfs_is_dir(found.inode))
-		error = -EISDIR;
-	else if (found.inode->type != S_IFREG)
-		error = -EINVAL;
-	else
-		error = tmpfs_truncate(found.inode, size);
-	tmpfs_found_put(&found);
-	return error;
+	if (tmpfs_is_dir(inode))
+		return -EISDIR;
+	return inode->type == S_IFREG ? tmpfs_truncate(inode, size) : -EINVAL;
 }
 
 static void punch(struct tmpfs_inode *inode, uint64_t begin, uint64_t end)

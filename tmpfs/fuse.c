@@ -37,7 +37,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mount.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -73,7 +72,7 @@ static struct fuse_entry_param entry_of(struct hf_tmpfs_node *node)
 					  .attr_timeout = FOR_EVER,
 					  .entry_timeout = FOR_EVER };
 
-	(void)hf_tmpfs_stat(node, NULL, false, &entry.attr);
+	hf_tmpfs_stat(node, &entry.attr);
 	/* Addresses are reused, inode numbers are not. */
 	entry.generation = entry.attr.st_ino;
 	return entry;
@@ -109,7 +108,7 @@ static void reply_attributes(fuse_req_t request, struct hf_tmpfs_node *node)
 {
 	struct stat to;
 
-	(void)hf_tmpfs_stat(node, NULL, false, &to);
+	hf_tmpfs_stat(node, &to);
 	fuse_reply_attr(request, &to, FOR_EVER);
 }
 
@@ -170,7 +169,7 @@ static void do_lookup(fuse_req_t request, fuse_ino_t dir, const char *name)
 {
 	struct hf_tmpfs_node *node = NULL;
 	struct fuse_entry_param none = { .entry_timeout = FOR_EVER };
-	int error = hf_tmpfs_lookup(node_of(dir), name, &node);
+	int error = hf_tmpfs_lookup(node_of(dir), name, false, &node);
 
 	if (error == -ENOENT)
 		fuse_reply_entry(request, &none);
@@ -212,7 +211,7 @@ static void do_mknod(fuse_req_t request, fuse_ino_t dir, const char *name, mode_
 static void do_link(fuse_req_t request, fuse_ino_t number, fuse_ino_t dir, const char *name)
 {
 	struct hf_tmpfs_node *node = node_of(number);
-	int error = hf_tmpfs_link(node, NULL, node_of(dir), name);
+	int error = hf_tmpfs_link(node, node_of(dir), name);
 
 	if (!error)
 		hf_tmpfs_node_get(node);
@@ -243,7 +242,7 @@ static void do_rename(fuse_req_t request, fuse_ino_t from_dir, const char *from,
 static void do_readlink(fuse_req_t request, fuse_ino_t number)
 {
 	char to[HF_TMPFS_PATH_MAX];
-	ssize_t length = hf_tmpfs_readlink(node_of(number), NULL, to, sizeof(to) - 1);
+	ssize_t length = hf_tmpfs_readlink(node_of(number), to, sizeof(to) - 1);
 
 	if (length < 0) {
 		reply(request, (int)length);
@@ -296,9 +295,9 @@ static void do_setattr(fuse_req_t request, fuse_ino_t number, struct stat *wish,
 		to.mtime.tv_nsec = UTIME_NOW;
 	/* The kernel has checked that the descriptor is open for writing. */
 	if (which & FUSE_SET_ATTR_SIZE)
-		error = hf_tmpfs_truncate(node, NULL, wish->st_size);
+		error = hf_tmpfs_truncate(node, wish->st_size);
 	if (!error && to.set)
-		error = hf_tmpfs_setattr(node, NULL, false, &to);
+		error = hf_tmpfs_setattr(node, &to);
 	if (error)
 		reply(request, error);
 	else
@@ -319,12 +318,12 @@ static void do_statfs(fuse_req_t request, fuse_ino_t number)
 static void do_setxattr(fuse_req_t request, fuse_ino_t number, const char *name, const char *from,
 			size_t size, int flags)
 {
-	reply(request, hf_tmpfs_setxattr(node_of(number), NULL, false, name, from, size, flags));
+	reply(request, hf_tmpfs_setxattr(node_of(number), name, from, size, flags));
 }
 
 static void do_removexattr(fuse_req_t request, fuse_ino_t number, const char *name)
 {
-	reply(request, hf_tmpfs_removexattr(node_of(number), NULL, false, name));
+	reply(request, hf_tmpfs_removexattr(node_of(number), name));
 }
 
 /* Serves getxattr, or listxattr if `name` is NULL. Size 0 asks for the size. */
@@ -336,8 +335,8 @@ static void reply_xattr(fuse_req_t request, struct hf_tmpfs_node *node, const ch
 
 	if (size > FRONT_MAX_WRITE)
 		size = FRONT_MAX_WRITE;
-	got = name ? hf_tmpfs_getxattr(node, NULL, false, name, data, size)
-		   : hf_tmpfs_listxattr(node, NULL, false, data, size);
+	got = name ? hf_tmpfs_getxattr(node, name, data, size)
+		   : hf_tmpfs_listxattr(node, data, size);
 	if (got < 0)
 		reply(request, (int)got);
 	else if (size == 0)
@@ -408,7 +407,7 @@ static bool access_time_due(struct hf_tmpfs_node *node)
 	struct timespec now;
 	struct stat st;
 
-	(void)hf_tmpfs_stat(node, NULL, false, &st);
+	hf_tmpfs_stat(node, &st);
 	clock_gettime(CLOCK_REALTIME_COARSE, &now);
 	return !later(&st.st_atim, &st.st_mtim) || !later(&st.st_atim, &st.st_ctim) ||
 	       now.tv_sec - st.st_atim.tv_sec >= 24 * 60 * 60;
@@ -439,7 +438,7 @@ static void do_opendir(fuse_req_t request, fuse_ino_t number, struct fuse_file_i
 
 void front_stat(uint64_t number, struct stat *to, struct timespec *birth)
 {
-	(void)hf_tmpfs_stat(node_of(number), NULL, false, to);
+	hf_tmpfs_stat(node_of(number), to);
 	*birth = hf_tmpfs_birth(node_of(number));
 }
 
@@ -549,7 +548,7 @@ static size_t add_entry(fuse_req_t request, struct hf_tmpfs_node *dir, bool plus
 	size_t needs;
 
 	if (plus && strcmp(from->name, ".") != 0 && strcmp(from->name, "..") != 0 &&
-	    hf_tmpfs_lookup(dir, from->name, &node) == 0)
+	    hf_tmpfs_lookup(dir, from->name, false, &node) == 0)
 		entry = entry_of(node);
 	if (!node) {
 		entry.attr.st_ino = from->inode;
@@ -705,7 +704,7 @@ static int begin_root(const struct front_options *options)
 						.gid = options->gid };
 
 	root = hf_tmpfs_root(fs);
-	return hf_tmpfs_setattr(root, NULL, false, &to);
+	return hf_tmpfs_setattr(root, &to);
 }
 
 int front_begin(const struct front_options *options)

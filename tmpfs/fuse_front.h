@@ -17,6 +17,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/mount.h>
 
 #include "tmpfs.h"
 
@@ -42,6 +43,18 @@ struct front_options {
 	char *mountpoint;    /* an absolute path; NULL = none given */
 };
 
+#ifndef MS_NOSYMFOLLOW
+#define MS_NOSYMFOLLOW 256
+#endif
+
+/* Options that set a flag of the mount, or clear it; ends with a name of NULL. */
+struct front_flag {
+	const char *name;
+	unsigned long flag;
+	bool set;
+};
+extern const struct front_flag front_flags[];
+
 #define FRONT_GIVEN_SIZE 1u
 #define FRONT_GIVEN_INODES 2u
 #define FRONT_GIVEN_MAX_OPEN 4u
@@ -61,10 +74,8 @@ void front_options_help(void);
 
 /* Whether the path can be a mountpoint; if not, prints the reason to standard error. */
 bool front_mountpoint(const char *path);
-/* Whether an hf-tmpfs-fuse is mounted there. */
-bool front_is_mounted(const char *path);
-/* Whether that mount has this option, such as allow_other. */
-bool front_has_option(const char *path, const char *option);
+/* Whether an hf-tmpfs-fuse is mounted there, with this option, such as allow_other, if not NULL. */
+bool front_is_mounted(const char *path, const char *option);
 
 /* ---- fuse_remount.c ------------------------------------------------------------------------ */
 

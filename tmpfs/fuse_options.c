@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
@@ -104,16 +103,7 @@ static const char *const refused[] = {
 	"mand",        "quota",  "usrquota", "grpquota",
 };
 
-#ifndef MS_NOSYMFOLLOW
-#define MS_NOSYMFOLLOW 256
-#endif
-
-/* Options that set a flag of the mount, or clear it. */
-static const struct {
-	const char *name;
-	unsigned long flag;
-	bool set;
-} flags[] = {
+const struct front_flag front_flags[] = {
 	{ "ro", MS_RDONLY, true },
 	{ "rw", MS_RDONLY, false },
 	{ "nosuid", MS_NOSUID, true },
@@ -132,6 +122,7 @@ static const struct {
 	{ "diratime", MS_NODIRATIME, false },
 	{ "nosymfollow", MS_NOSYMFOLLOW, true },
 	{ "symfollow", MS_NOSYMFOLLOW, false },
+	{ NULL, 0, false },
 };
 
 static bool is_in(const char *const *list, size_t count, const char *option)
@@ -263,11 +254,11 @@ static int take_word(const char *word, struct front_options *to)
 /* An option without a key. Returns as option(). */
 static int take_other(const char *text, struct front_options *to)
 {
-	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
-		if (strcmp(text, flags[i].name) != 0)
+	for (const struct front_flag *at = front_flags; at->name; at++) {
+		if (strcmp(text, at->name) != 0)
 			continue;
-		to->chosen |= flags[i].flag;
-		to->flags = flags[i].set ? to->flags | flags[i].flag : to->flags & ~flags[i].flag;
+		to->chosen |= at->flag;
+		to->flags = at->set ? to->flags | at->flag : to->flags & ~at->flag;
 	}
 	if (strcmp(text, "default_permissions") == 0 ||
 	    strcmp(text, "no_default_permissions") == 0) {
@@ -409,8 +400,7 @@ void front_options_help(void)
 
 /* ---- the mountpoint ------------------------------------------------------------------------ */
 
-/* Whether an hf-tmpfs-fuse is mounted there, with this option, if it is not NULL. */
-static bool is_mounted(const char *path, const char *option)
+bool front_is_mounted(const char *path, const char *option)
 {
 	FILE *mounts = setmntent("/proc/self/mounts", "r");
 	struct mntent *mount;
@@ -428,21 +418,11 @@ static bool is_mounted(const char *path, const char *option)
 	return found;
 }
 
-bool front_is_mounted(const char *path)
-{
-	return is_mounted(path, NULL);
-}
-
-bool front_has_option(const char *path, const char *option)
-{
-	return is_mounted(path, option);
-}
-
 bool front_mountpoint(const char *path)
 {
 	struct stat st;
 
-	if (front_is_mounted(path))
+	if (front_is_mounted(path, NULL))
 		wrong(path, "in use: hf-tmpfs-fuse is mounted there");
 	else if (stat(path, &st))
 		wrong(path, strerror(errno));

@@ -12,16 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "fuse_front.h"
 
-#ifndef MS_NOSYMFOLLOW
-#define MS_NOSYMFOLLOW 256
-#endif
-#define STATVFS_NOSYMFOLLOW 0x2000ul        /* the kernel's ST_NOSYMFOLLOW */
 #define SERVED (MS_NOATIME | MS_NODIRATIME) /* the server must know these, too */
 
 static int refused(const char *mountpoint, const char *why)
@@ -33,21 +28,11 @@ static int refused(const char *mountpoint, const char *why)
 /* The flags of the mount, without asking its server, which may be this process. */
 static unsigned long current_flags(const char *mountpoint)
 {
-	static const struct {
-		const char *option;
-		unsigned long flag;
-	} known[] = {
-		{ "ro", MS_RDONLY },         { "nosuid", MS_NOSUID },
-		{ "nodev", MS_NODEV },       { "noexec", MS_NOEXEC },
-		{ "sync", MS_SYNCHRONOUS },  { "dirsync", MS_DIRSYNC },
-		{ "noatime", MS_NOATIME },   { "nodiratime", MS_NODIRATIME },
-		{ "relatime", MS_RELATIME }, { "nosymfollow", MS_NOSYMFOLLOW },
-	};
-	unsigned long all = 0;
+	unsigned long all = front_is_mounted(mountpoint, "relatime") ? MS_RELATIME : 0;
 
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		if (front_has_option(mountpoint, known[i].option))
-			all |= known[i].flag;
+	for (const struct front_flag *at = front_flags; at->name; at++) {
+		if (at->set && front_is_mounted(mountpoint, at->name))
+			all |= at->flag;
 	}
 	return all;
 }
@@ -93,9 +78,9 @@ static const char *unchangeable(const struct front_options *options, const struc
 	if ((wanted_flags(options, now) ^ now) & SERVED)
 		return "noatime, atime, relatime and nodiratime can't be changed";
 	if ((options->given & FRONT_GIVEN_PERMISSIONS) &&
-	    options->permissions != front_has_option(at, "default_permissions"))
+	    options->permissions != front_is_mounted(at, "default_permissions"))
 		return "no_default_permissions can't be changed";
-	if ((options->given & FRONT_GIVEN_ALLOW) && !front_has_option(at, "allow_other"))
+	if ((options->given & FRONT_GIVEN_ALLOW) && !front_is_mounted(at, "allow_other"))
 		return "allow_other and allow_root can't be changed";
 	if (options->oom_score_adj && strtoll(options->oom_score_adj, NULL, 10) != score)
 		return "oom_score_adj= can't be changed";
@@ -111,7 +96,7 @@ int front_remount(const struct front_options *options)
 	struct stat st;
 	int top, error = 0;
 
-	if (!front_is_mounted(mountpoint))
+	if (!front_is_mounted(mountpoint, NULL))
 		return refused(mountpoint, "no hf-tmpfs-fuse is mounted there");
 	top = open(mountpoint, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (top < 0 || fstat(top, &st) || ioctl(top, FRONT_GET_LIMITS, &limits)) {

@@ -168,19 +168,14 @@ HF_TMPFS_API int hf_tmpfs_mknod(struct hf_tmpfs_node *dir, const char *path, mod
 	return add_name(dir, path, &what, NULL, node);
 }
 
-HF_TMPFS_API int hf_tmpfs_link(struct hf_tmpfs_node *node, const char *from,
-			       struct hf_tmpfs_node *dir, const char *to)
+HF_TMPFS_API int hf_tmpfs_link(struct hf_tmpfs_node *node, struct hf_tmpfs_node *dir,
+			       const char *path)
 {
-	struct tmpfs_found found;
-	int error = -EXDEV;
+	struct tmpfs_inode *inode = tmpfs_inode_of(node);
 
-	if (tmpfs_inode_of(node)->block.fs == tmpfs_inode_of(dir)->block.fs)
-		error = tmpfs_find(node, from, false, &found);
-	if (error)
-		return error;
-	error = add_name(dir, to, NULL, found.inode, NULL);
-	tmpfs_found_put(&found);
-	return error;
+	if (inode->block.fs != tmpfs_inode_of(dir)->block.fs)
+		return -EXDEV;
+	return add_name(dir, path, NULL, inode, NULL);
 }
 
 TMPFS_PRIVATE int tmpfs_create(struct tmpfs_inode *dir, const char *path, int flags, mode_t mode,
@@ -617,23 +612,16 @@ HF_TMPFS_API int hf_tmpfs_rename(struct hf_tmpfs_node *from_dir, const char *fro
 
 /* ---- readlink ------------------------------------------------------------------------------ */
 
-HF_TMPFS_API ssize_t hf_tmpfs_readlink(struct hf_tmpfs_node *node, const char *path, char *to,
-				       size_t size)
+HF_TMPFS_API ssize_t hf_tmpfs_readlink(struct hf_tmpfs_node *node, char *to, size_t size)
 {
-	struct tmpfs_found found;
-	ssize_t result = size ? tmpfs_find(node, path, false, &found) : -EINVAL;
+	struct tmpfs_inode *inode = tmpfs_inode_of(node);
+	size_t length;
 
-	if (result)
-		return result;
-	if (found.inode->type != S_IFLNK) {
-		result = -EINVAL;
-	} else {
-		result = (ssize_t)strnlen(found.inode->target->text, size);
-		if (hf_copy_to_nofault(to, found.inode->target->text, (size_t)result))
-			result = -EFAULT;
-		else
-			tmpfs_accessed(found.inode);
-	}
-	tmpfs_found_put(&found);
-	return result;
+	if (size == 0 || inode->type != S_IFLNK)
+		return -EINVAL;
+	length = strnlen(inode->target->text, size);
+	if (hf_copy_to_nofault(to, inode->target->text, length))
+		return -EFAULT;
+	tmpfs_accessed(inode);
+	return (ssize_t)length;
 }

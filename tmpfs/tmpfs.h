@@ -217,10 +217,9 @@ HF_TMPFS_API void hf_tmpfs_act_as(const struct hf_tmpfs_caller *caller);
  * dropped an unlinked inode counts against the limits. The caller needs a reference to each node
  * that it passes.
  *
- * A path that begins with a slash starts at the root, any other at the node. Where a path may be
- * NULL, that means the node itself. Every path can cause ENOENT, ENOTDIR, ELOOP and ENAMETOOLONG;
- * ENOTDIR also if the node is not a directory, ENOENT also if it has been removed. Two nodes of
- * different file systems cause EXDEV.
+ * A path that begins with a slash starts at the root, any other at the node. Every path can cause
+ * ENOENT, ENOTDIR, ELOOP and ENAMETOOLONG; ENOTDIR also if the node is not a directory, ENOENT also
+ * if it has been removed. Two nodes of different file systems cause EXDEV.
  *
  * *node is set to the node that was found or made, with a reference. Except in lookup, `node` may
  * be NULL.
@@ -230,8 +229,8 @@ struct hf_tmpfs_node;
 /* The root, which needs no reference. */
 HF_TMPFS_API struct hf_tmpfs_node *hf_tmpfs_root(struct hf_tmpfs *fs);
 
-/* Does not follow a symlink at the end. */
-HF_TMPFS_API int hf_tmpfs_lookup(struct hf_tmpfs_node *dir, const char *path,
+/* With `follow` a symlink at the end is followed. */
+HF_TMPFS_API int hf_tmpfs_lookup(struct hf_tmpfs_node *dir, const char *path, bool follow,
 				 struct hf_tmpfs_node **node);
 
 /* The node of an open file. EBADF. */
@@ -263,8 +262,7 @@ HF_TMPFS_API void hf_tmpfs_nodes_put(struct hf_tmpfs *fs);
  *   symlink   EEXIST; ENOSPC; ENOENT: empty target
  *   readlink  EINVAL: no symlink, or size 0; returns the bytes, without a terminating 0
  *   link      EEXIST; EPERM: a directory; ENOSPC; ENOENT: the node was unlinked, or opened with
- *             O_TMPFILE | O_EXCL. A symlink at the end of `from` is linked, not followed. `from`
- *             may be NULL.
+ *             O_TMPFILE | O_EXCL
  *   unlink    EISDIR
  *   rename    EINVAL: bad flags, or a directory into itself; EBUSY: ends in "." or ".."; EEXIST;
  *             EISDIR; ENOTEMPTY; ENOSPC: no inode left for a whiteout
@@ -276,19 +274,16 @@ HF_TMPFS_API int hf_tmpfs_mknod(struct hf_tmpfs_node *dir, const char *path, mod
 HF_TMPFS_API int hf_tmpfs_rmdir(struct hf_tmpfs_node *dir, const char *path);
 HF_TMPFS_API int hf_tmpfs_symlink(const char *target, struct hf_tmpfs_node *dir, const char *path,
 				  struct hf_tmpfs_node **node);
-HF_TMPFS_API ssize_t hf_tmpfs_readlink(struct hf_tmpfs_node *node, const char *path, char *to,
-				       size_t size);
-HF_TMPFS_API int hf_tmpfs_link(struct hf_tmpfs_node *node, const char *from,
-			       struct hf_tmpfs_node *dir, const char *to);
+HF_TMPFS_API ssize_t hf_tmpfs_readlink(struct hf_tmpfs_node *node, char *to, size_t size);
+HF_TMPFS_API int hf_tmpfs_link(struct hf_tmpfs_node *node, struct hf_tmpfs_node *dir,
+			       const char *path);
 HF_TMPFS_API int hf_tmpfs_unlink(struct hf_tmpfs_node *dir, const char *path);
 HF_TMPFS_API int hf_tmpfs_rename(struct hf_tmpfs_node *from_dir, const char *from,
 				 struct hf_tmpfs_node *to_dir, const char *to, unsigned int flags);
 
 /* ---- attributes ---------------------------------------------------------------------------- */
 
-/* In these calls the path may be NULL; with `follow` a symlink at its end is followed. */
-HF_TMPFS_API int hf_tmpfs_stat(struct hf_tmpfs_node *node, const char *path, bool follow,
-			       struct stat *to);
+HF_TMPFS_API void hf_tmpfs_stat(struct hf_tmpfs_node *node, struct stat *to);
 HF_TMPFS_API int hf_tmpfs_fstat(struct hf_tmpfs_table *table, int fd, struct stat *to);
 /* When the inode was made. */
 HF_TMPFS_API struct timespec hf_tmpfs_birth(struct hf_tmpfs_node *node);
@@ -312,8 +307,7 @@ struct hf_tmpfs_attributes {
  * Sets what `set` names, and always the time of change (ctime). A time whose tv_nsec is UTIME_NOW
  * becomes the time of change, too. EINVAL: unknown bits in `set`.
  */
-HF_TMPFS_API int hf_tmpfs_setattr(struct hf_tmpfs_node *node, const char *path, bool follow,
-				  const struct hf_tmpfs_attributes *to);
+HF_TMPFS_API int hf_tmpfs_setattr(struct hf_tmpfs_node *node, const struct hf_tmpfs_attributes *to);
 
 /*
  * Extended attributes, whose names begin with "user.", of regular files and directories. An inode's
@@ -332,14 +326,12 @@ HF_TMPFS_API int hf_tmpfs_setattr(struct hf_tmpfs_node *node, const char *path, 
  * get and list return the number of bytes; with size 0 they only report how many are needed. list
  * terminates each name by a 0.
  */
-HF_TMPFS_API ssize_t hf_tmpfs_getxattr(struct hf_tmpfs_node *node, const char *path, bool follow,
-				       const char *name, void *to, size_t size);
-HF_TMPFS_API int hf_tmpfs_setxattr(struct hf_tmpfs_node *node, const char *path, bool follow,
-				   const char *name, const void *from, size_t size, int flags);
-HF_TMPFS_API ssize_t hf_tmpfs_listxattr(struct hf_tmpfs_node *node, const char *path, bool follow,
-					char *to, size_t size);
-HF_TMPFS_API int hf_tmpfs_removexattr(struct hf_tmpfs_node *node, const char *path, bool follow,
-				      const char *name);
+HF_TMPFS_API ssize_t hf_tmpfs_getxattr(struct hf_tmpfs_node *node, const char *name, void *to,
+				       size_t size);
+HF_TMPFS_API int hf_tmpfs_setxattr(struct hf_tmpfs_node *node, const char *name, const void *from,
+				   size_t size, int flags);
+HF_TMPFS_API ssize_t hf_tmpfs_listxattr(struct hf_tmpfs_node *node, char *to, size_t size);
+HF_TMPFS_API int hf_tmpfs_removexattr(struct hf_tmpfs_node *node, const char *name);
 
 /* ---- open files ---------------------------------------------------------------------------- */
 
@@ -387,9 +379,8 @@ HF_TMPFS_API off_t hf_tmpfs_lseek(struct hf_tmpfs_table *table, int fd, off_t of
 
 /*
  * EINVAL: negative size, not a regular file, or a descriptor not open for writing; EISDIR; EFBIG.
- * The path may be NULL; a symlink at its end is followed.
  */
-HF_TMPFS_API int hf_tmpfs_truncate(struct hf_tmpfs_node *node, const char *path, off_t size);
+HF_TMPFS_API int hf_tmpfs_truncate(struct hf_tmpfs_node *node, off_t size);
 HF_TMPFS_API int hf_tmpfs_ftruncate(struct hf_tmpfs_table *table, int fd, off_t size);
 
 /*

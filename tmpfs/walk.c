@@ -166,26 +166,6 @@ TMPFS_PRIVATE int tmpfs_walk_entry(struct tmpfs_inode *dir, const char *path, bo
 	return error;
 }
 
-TMPFS_PRIVATE int tmpfs_find(struct hf_tmpfs_node *node, const char *path, bool to_follow,
-			     struct tmpfs_found *found)
-{
-	int error;
-
-	*found = (struct tmpfs_found){ tmpfs_inode_of(node), NULL };
-	if (!path)
-		return 0;
-	error = tmpfs_walk_entry(found->inode, path, to_follow, &found->dentry);
-	if (!error)
-		found->inode = found->dentry->inode;
-	return error;
-}
-
-TMPFS_PRIVATE void tmpfs_found_put(struct tmpfs_found *found)
-{
-	if (found->dentry)
-		tmpfs_dentry_put(found->dentry);
-}
-
 /* Takes a reference to the directory and copies the name, for use after the read-side section. */
 static int keep(struct tmpfs_walk *walk)
 {

@@ -22,17 +22,6 @@ struct tmpfs_walk {
 	char copy[HF_TMPFS_NAME_MAX + 1]; /* tmpfs_walk_parent(): of the name */
 };
 
-/* An inode found by a node and a path. */
-struct tmpfs_found {
-	struct tmpfs_inode *inode;
-	struct tmpfs_dentry *dentry; /* a reference; NULL: the inode is the node's */
-};
-
-/* `path` may be NULL: the node itself. If found, tmpfs_found_put() drops the reference. */
-TMPFS_PRIVATE int tmpfs_find(struct hf_tmpfs_node *node, const char *path, bool follow,
-			     struct tmpfs_found *found);
-TMPFS_PRIVATE void tmpfs_found_put(struct tmpfs_found *found);
-
 /*
  * In these two a path starts at `dir`, to which the caller has a reference; with a slash, at the
  * root. The dentry of a path, with a reference:

@@ -11,7 +11,7 @@
 
 #include "holdfast/nofault.h"
 
-#include "walk.h"
+#include "inode.h"
 
 #define PREFIX "user."
 
@@ -61,21 +61,17 @@ static ssize_t get_xattr_locked(struct tmpfs_inode *inode, const char *name, voi
 	return xattr->length;
 }
 
-HF_TMPFS_API ssize_t hf_tmpfs_getxattr(struct hf_tmpfs_node *node, const char *path, bool follow,
-				       const char *name, void *to, size_t size)
+HF_TMPFS_API ssize_t hf_tmpfs_getxattr(struct hf_tmpfs_node *node, const char *name, void *to,
+				       size_t size)
 {
-	struct tmpfs_found found;
-	ssize_t got = tmpfs_find(node, path, follow, &found);
+	struct tmpfs_inode *inode = tmpfs_inode_of(node);
+	ssize_t got = check_name(inode, name, -ENODATA);
 
 	if (got)
 		return got;
-	got = check_name(found.inode, name, -ENODATA);
-	if (!got) {
-		hf_mutex_lock(&found.inode->lock);
-		got = get_xattr_locked(found.inode, name, to, size);
-		hf_mutex_unlock(&found.inode->lock);
-	}
-	tmpfs_found_put(&found);
+	hf_mutex_lock(&inode->lock);
+	got = get_xattr_locked(inode, name, to, size);
+	hf_mutex_unlock(&inode->lock);
 	return got;
 }
 
@@ -129,9 +125,10 @@ static int set_xattr_locked(struct tmpfs_inode *inode, const char *name, struct 
 	return put_in(inode, link, fresh);
 }
 
-static int set_xattr(struct tmpfs_inode *inode, const char *name, const void *from, size_t size,
-		     int flags)
+HF_TMPFS_API int hf_tmpfs_setxattr(struct hf_tmpfs_node *node, const char *name, const void *from,
+				   size_t size, int flags)
 {
+	struct tmpfs_inode *inode = tmpfs_inode_of(node);
 	size_t name_length;
 	struct tmpfs_xattr *fresh;
 	int error;
@@ -183,50 +180,28 @@ static ssize_t list_xattr_locked(struct tmpfs_inode *inode, char *to, size_t siz
 	return (ssize_t)done;
 }
 
-HF_TMPFS_API int hf_tmpfs_setxattr(struct hf_tmpfs_node *node, const char *path, bool follow,
-				   const char *name, const void *from, size_t size, int flags)
+HF_TMPFS_API ssize_t hf_tmpfs_listxattr(struct hf_tmpfs_node *node, char *to, size_t size)
 {
-	struct tmpfs_found found;
-	int error = tmpfs_find(node, path, follow, &found);
+	struct tmpfs_inode *inode = tmpfs_inode_of(node);
+	ssize_t done;
 
-	if (error)
-		return error;
-	error = set_xattr(found.inode, name, from, size, flags);
-	tmpfs_found_put(&found);
-	return error;
-}
-
-HF_TMPFS_API ssize_t hf_tmpfs_listxattr(struct hf_tmpfs_node *node, const char *path, bool follow,
-					char *to, size_t size)
-{
-	struct tmpfs_found found;
-	ssize_t done = tmpfs_find(node, path, follow, &found);
-
-	if (done)
-		return done;
-	hf_mutex_lock(&found.inode->lock);
-	done = list_xattr_locked(found.inode, to, size);
-	hf_mutex_unlock(&found.inode->lock);
-	tmpfs_found_put(&found);
+	hf_mutex_lock(&inode->lock);
+	done = list_xattr_locked(inode, to, size);
+	hf_mutex_unlock(&inode->lock);
 	return done;
 }
 
-HF_TMPFS_API int hf_tmpfs_removexattr(struct hf_tmpfs_node *node, const char *path, bool follow,
-				      const char *name)
+HF_TMPFS_API int hf_tmpfs_removexattr(struct hf_tmpfs_node *node, const char *name)
 {
+	struct tmpfs_inode *inode = tmpfs_inode_of(node);
 	struct tmpfs_block **link;
-	struct tmpfs_found found;
-	int error = tmpfs_find(node, path, follow, &found);
+	int error = check_name(inode, name, -EPERM);
 
 	if (error)
 		return error;
-	error = check_name(found.inode, name, -EPERM);
-	if (!error) {
-		hf_mutex_lock(&found.inode->lock);
-		link = find_xattr(found.inode, name);
-		error = *link ? put_in(found.inode, link, NULL) : -ENODATA;
-		hf_mutex_unlock(&found.inode->lock);
-	}
-	tmpfs_found_put(&found);
+	hf_mutex_lock(&inode->lock);
+	link = find_xattr(inode, name);
+	error = *link ? put_in(inode, link, NULL) : -ENODATA;
+	hf_mutex_unlock(&inode->lock);
 	return error;
 }

@@ -88,7 +88,7 @@ std::vector<Sample> run_readdir(bool ours, uint64_t names, int window_ms)
 {
 	std::unique_ptr<char[]> buffer(new char[BUFFER]);
 	struct hf_tmpfs_table *table = nullptr;
-	struct hf_tmpfs_node *root = nullptr;
+	struct hf_tmpfs_node *root = nullptr, *inode = nullptr;
 	struct hf_tmpfs *fs = nullptr;
 	char top[] = "/dev/shm/hf-lab-XXXXXX";
 	Sample sample;
@@ -100,12 +100,12 @@ std::vector<Sample> run_readdir(bool ours, uint64_t names, int window_ms)
 		root = hf_tmpfs_root(fs);
 	const std::string begin = ours ? "" : top, dir = begin + "/d", file = begin + "/file";
 	ok &= (ours ? hf_tmpfs_mkdir(root, "/d", 0755, nullptr) : ::mkdir(dir.c_str(), 0755)) == 0;
-	ok &= (ours ? hf_tmpfs_mknod(root, "/file", S_IFREG | 0644, 0, nullptr)
+	ok &= (ours ? hf_tmpfs_mknod(root, "/file", S_IFREG | 0644, 0, &inode)
 		    : ::mknod(file.c_str(), S_IFREG | 0644, 0)) == 0;
 	for (uint64_t n = 0; n < names && ok; n++) {
 		const std::string name = name_of(dir, n);
 
-		ok &= (ours ? hf_tmpfs_link(root, "/file", root, name.c_str())
+		ok &= (ours ? hf_tmpfs_link(inode, root, name.c_str())
 			    : ::link(file.c_str(), name.c_str())) == 0;
 	}
 	Listing listing = { ours ? pass_ours : pass_kernel,
@@ -122,6 +122,7 @@ std::vector<Sample> run_readdir(bool ours, uint64_t names, int window_ms)
 	}
 	if (ours) {
 		hf_tmpfs_table_free(table);
+		hf_tmpfs_nodes_put(fs);
 		sample.checked &= hf_tmpfs_free(fs) == 0;
 	} else {
 		::close(listing.fd);

@@ -75,7 +75,7 @@ protected:
 		must([&] {
 			return hf_tmpfs_open(on_.t, dir, "file", O_CREAT | O_RDWR, 0644, &file);
 		});
-		must([&] { return hf_tmpfs_truncate(file, nullptr, 10000); });
+		must([&] { return hf_tmpfs_truncate(file, 10000); });
 		must([&] { return hf_tmpfs_open(on_.t, file, nullptr, O_RDWR, 0, nullptr); });
 		/* The nodes stay to the end. */
 	}

@@ -43,7 +43,7 @@ protected:
 
 		now.set = HF_TMPFS_SET_MTIME;
 		now.mtime.tv_nsec = UTIME_NOW;
-		EXPECT_EQ(hf_tmpfs_setattr(root, "/f", false, &now), 0);
+		EXPECT_EQ(hf_tmpfs_setattr(node("/f"), &now), 0);
 		EXPECT_EQ(ns(stat("/f").st_mtim), ns(stat("/f").st_ctim));
 		return ns(stat("/f").st_mtim);
 	}

@@ -73,12 +73,11 @@ TEST_F(TmpfsData, ABadSourceIsWrittenAsFarAsItGoes)
 TEST_F(TmpfsData, ABadBufferOfAnExtendedAttributeGivesEfault)
 {
 	bad_page page;
-	const char *bad = page.bad();
 
 	run("setxattr /f user.a three");
-	EXPECT_EQ(hf_tmpfs_getxattr(root, "/f", true, "user.a", page.bad(), 5), -EFAULT);
-	EXPECT_EQ(hf_tmpfs_listxattr(root, "/f", true, page.bad(), 4096), -EFAULT);
-	EXPECT_EQ(hf_tmpfs_setxattr(root, "/f", true, "user.a", bad, 5, 0), -EFAULT);
+	EXPECT_EQ(hf_tmpfs_getxattr(node("/f"), "user.a", page.bad(), 5), -EFAULT);
+	EXPECT_EQ(hf_tmpfs_listxattr(node("/f"), page.bad(), 4096), -EFAULT);
+	EXPECT_EQ(hf_tmpfs_setxattr(node("/f"), "user.a", page.bad(), 5, 0), -EFAULT);
 	run("getxattr /f user.a 9 = three");
 }
 
@@ -150,10 +149,14 @@ TEST_F(TmpfsData, SpaceOfTargetsAndOfSparseFiles)
 
 TEST_F(TmpfsData, SpaceOfExtendedAttributes)
 {
-	int error = 0, count = 0;
+	long error = 0;
+	int count = 0;
 	auto set = [&](const std::string &name, size_t size) {
-		return hf_tmpfs_setxattr(root, "/f", false, name.c_str(),
-					 std::string(size, 'v').data(), size, 0);
+		const std::string value(size, 'v');
+
+		return side_.with("/f", false, [&](auto *node) {
+			return hf_tmpfs_setxattr(node, name.c_str(), value.data(), size, 0);
+		});
 	};
 
 	run(R"(
@@ -180,7 +183,7 @@ TEST_F(TmpfsData, SpaceOfExtendedAttributes)
 		count++;
 	EXPECT_EQ(error, -ENOSPC);
 	EXPECT_EQ(count, HF_TMPFS_XATTR_SIZE_MAX / 250);
-	EXPECT_LE(hf_tmpfs_listxattr(root, "/f", true, nullptr, 0), HF_TMPFS_XATTR_SIZE_MAX);
+	EXPECT_LE(hf_tmpfs_listxattr(node("/f"), nullptr, 0), HF_TMPFS_XATTR_SIZE_MAX);
 }
 
 TEST_F(TmpfsData, SparsePagesAtEveryHeight)

@@ -71,7 +71,7 @@ protected:
 	{
 		struct hf_tmpfs_node *found = nullptr;
 
-		EXPECT_EQ(hf_tmpfs_lookup(root, path, &found), 0) << path;
+		EXPECT_EQ(hf_tmpfs_lookup(root, path, false, &found), 0) << path;
 		return found;
 	}
 
@@ -107,7 +107,7 @@ protected:
 	{
 		struct stat to = {};
 
-		EXPECT_EQ(hf_tmpfs_stat(root, path, true, &to), 0) << path;
+		EXPECT_EQ(side_.stat(path, &to), 0) << path;
 		return to;
 	}
 

@@ -93,6 +93,20 @@ public:
 
 	static long got(long result) { return result < 0 ? -errno : result; }
 
+	/* Calls f(node) with the library's node of a path. */
+	template <class F>
+	long with(const char *path, bool follow, F f)
+	{
+		struct hf_tmpfs_node *node;
+		long result = hf_tmpfs_lookup(root, path, follow, &node);
+
+		if (result)
+			return result;
+		result = f(node);
+		hf_tmpfs_node_put(node, 1);
+		return result;
+	}
+
 	long open(const char *path, int flags, mode_t mode)
 	{
 		return fs ? hf_tmpfs_open(t, root, path, flags, mode, nullptr)
@@ -126,28 +140,31 @@ public:
 	}
 	long truncate(const char *path, off_t size)
 	{
-		return fs ? hf_tmpfs_truncate(root, path, size) : got(::truncate(path, size));
+		if (!fs || size < 0)
+			return fs ? -EINVAL : got(::truncate(path, size));
+		return with(path, true, [=](auto *node) { return hf_tmpfs_truncate(node, size); });
 	}
 	long fallocate(int fd, int mode, off_t at, off_t size)
 	{
 		return fs ? hf_tmpfs_fallocate(t, fd, mode, at, size)
 			  : got(::fallocate(fd, mode, at, size));
 	}
-	long stat(const char *path, struct stat *to)
+	long stat(const char *path, struct stat *to, bool follow = true)
 	{
-		return fs ? hf_tmpfs_stat(root, path, true, to) : got(::stat(path, to));
+		if (!fs)
+			return got(follow ? ::stat(path, to) : ::lstat(path, to));
+		return with(path, follow, [=](auto *node) { return hf_tmpfs_stat(node, to), 0; });
 	}
-	long lstat(const char *path, struct stat *to)
-	{
-		return fs ? hf_tmpfs_stat(root, path, false, to) : got(::lstat(path, to));
-	}
+	long lstat(const char *path, struct stat *to) { return stat(path, to, false); }
 	long fstat(int fd, struct stat *to)
 	{
 		return fs ? hf_tmpfs_fstat(t, fd, to) : got(::fstat(fd, to));
 	}
 	long link(const char *from, const char *to)
 	{
-		return fs ? hf_tmpfs_link(root, from, root, to) : got(::link(from, to));
+		if (!fs)
+			return got(::link(from, to));
+		return with(from, false, [=](auto *node) { return hf_tmpfs_link(node, root, to); });
 	}
 	long flink(int fd, const char *to)
 	{
@@ -159,7 +176,7 @@ public:
 		error = hf_tmpfs_fd_node(t, fd, &node);
 		if (error)
 			return error;
-		error = hf_tmpfs_link(node, nullptr, root, to);
+		error = hf_tmpfs_link(node, root, to);
 		hf_tmpfs_node_put(node, 1);
 		return error;
 	}
@@ -507,29 +524,39 @@ inline std::string side::step(const words &w)
 		std::string data(static_cast<size_t>(number(w.back())), '?');
 
 		char *to_data = &data[0];
-		if (call == "getxattr")
-			result = fs ? hf_tmpfs_getxattr(root, path, false, other, to_data,
-							data.size())
-				    : got(::lgetxattr(path, other, to_data, data.size()));
+		bool is_link = call == "readlink";
+		if (fs && is_link && data.empty())
+			return text(-EINVAL);
+		if (fs)
+			result = with(path, false, [&](auto *node) {
+				return is_link ? hf_tmpfs_readlink(node, to_data, data.size())
+					       : hf_tmpfs_getxattr(node, other, to_data,
+								   data.size());
+			});
 		else
-			result = fs ? hf_tmpfs_readlink(root, path, to_data, data.size())
-				    : got(::readlink(path, to_data, data.size()));
+			result = got(is_link ? ::readlink(path, to_data, data.size())
+					     : ::lgetxattr(path, other, to_data, data.size()));
 		return data.empty() ? text(result) : bytes(result, data);
 	}
 	if (call == "setxattr") {
 		int how = w.size() > 4 ? flags(w[4]) : 0;
 
-		return text(fs ? hf_tmpfs_setxattr(root, path, false, other, w[3].data(),
-						   w[3].size(), how)
+		return text(fs ? with(path, false,
+				      [&](auto *node) {
+					      return hf_tmpfs_setxattr(node, other, w[3].data(),
+								       w[3].size(), how);
+				      })
 			       : got(::lsetxattr(path, other, w[3].data(), w[3].size(), how)));
 	}
 	if (call == "removexattr")
-		return text(fs ? hf_tmpfs_removexattr(root, path, false, other)
+		return text(fs ? with(path, false,
+				      [&](auto *node) { return hf_tmpfs_removexattr(node, other); })
 			       : got(::lremovexattr(path, other)));
 	if (call == "chmod") {
 		to.set = HF_TMPFS_SET_MODE;
 		to.mode = octal(w, 2, 0);
-		return text(fs ? hf_tmpfs_setattr(root, path, true, &to)
+		return text(fs ? with(path, true,
+				      [&](auto *node) { return hf_tmpfs_setattr(node, &to); })
 			       : got(::chmod(path, to.mode)));
 	}
 	if (call == "free") {

@@ -170,7 +170,7 @@ private:
 		char target[100];
 
 		if (random_.below(4) == 0 ||
-		    hf_tmpfs_lookup(on.root, generator_.path().c_str(), &found)) {
+		    hf_tmpfs_lookup(on.root, generator_.path().c_str(), false, &found)) {
 			leave(on);
 			return false;
 		}
@@ -179,10 +179,10 @@ private:
 		leave(on);
 		on.root = found;
 		to.set = HF_TMPFS_SET_MTIME;
-		(void)hf_tmpfs_stat(found, nullptr, false, &st);
-		(void)hf_tmpfs_setattr(found, nullptr, false, &to);
-		(void)hf_tmpfs_readlink(found, nullptr, target, sizeof(target));
-		(void)hf_tmpfs_truncate(found, nullptr, random_.below(40000));
+		hf_tmpfs_stat(found, &st);
+		(void)hf_tmpfs_setattr(found, &to);
+		(void)hf_tmpfs_readlink(found, target, sizeof(target));
+		(void)hf_tmpfs_truncate(found, random_.below(40000));
 		return hf_tmpfs_open(on.t, found, nullptr, random_.below(2) ? O_RDONLY : O_RDWR, 0,
 				     nullptr) >= 0;
 	}
@@ -314,9 +314,9 @@ void held()
 			struct hf_tmpfs_node *node;
 			struct stat st;
 
-			if (hf_tmpfs_lookup(on.root, "f", &node))
+			if (hf_tmpfs_lookup(on.root, "f", false, &node))
 				return false;
-			(void)hf_tmpfs_stat(node, nullptr, false, &st);
+			hf_tmpfs_stat(node, &st);
 			stress::check(st.st_mode == (S_IFREG | 0644) && st.st_nlink <= 1, "held",
 				      "mode %o, %u links", st.st_mode,
 				      static_cast<unsigned int>(st.st_nlink));
