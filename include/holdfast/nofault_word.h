@@ -29,7 +29,7 @@
  *   found   gets the old value; unchanged after an error
  *
  * Context    as hf_copy_nofault()
- * Ordering   load, store: none; compare-and-swap, exchange and fetch-and-add: sequentially consistent
+ * Ordering   load, store: none; compare-and-swap, exchange, fetch-and-add: sequentially consistent
  *
  * Source   docs/design/0009-nofault.md
  */
