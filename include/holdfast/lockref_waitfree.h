@@ -41,27 +41,16 @@
  * Example  examples/lockref_waitfree.c
  *
  * The contract of put (W5 gives the reason)
- *   The caller of put is inside a read-side critical section that the freeing of the object waits
- *   for, and stays in it until it has acted on the result (put_or_lock's false, put_return's 0). Or
- *   the memory is type-stable: then it may hold another object by the time the thread gets the
- *   lock, so the thread must check. In a kernel it is enough to disable preemption; put_or_lock
- *   does so itself. With -DHF_VALIDATE=1 each put is checked by HF_LOCKREF_PROTECTED(), if the
- *   program defines it (as liburcu's rcu_read_ongoing(), for example).
+ *   That of rcuref.h; and the caller stays in the read-side critical section until it has acted on
+ *   the result (put_or_lock's false, put_return's 0). If instead the memory is type-stable, it may
+ *   hold another object by the time the thread gets the lock, so the thread must check. In a kernel
+ *   put_or_lock disables preemption itself. HF_LOCKREF_PROTECTED() is as HF_RCUREF_PROTECTED().
  *
  * Arguments  l   the lockref
  * Context    any
  *
- * Ordering
- *   operation                   order
- *   init, read, is_dead         none
- *   get, get_not_dead           none
- *   get_not_dead_acquire        acquire on true: sees what was published by revive
- *   put_return                  release
- *   put_or_lock                 release; if false also acquire (the lock is held)
- *   mark_dead                   acquire if true: sees all that was done with the references, also
- *                               those that were dropped while the lock was held
- *   revive                      release
- *   lock, unlock                acquire, release
+ * Ordering   stated at each function. mark_dead that succeeds sees all that was done with the
+ *            references, also with those that were dropped while the lock was held
  *
  * State
  *      63                         32 31                          0
@@ -86,9 +75,7 @@
  *     dead       get: false, and the count, one higher, stays dead. put: misuse
  *     saturated  get: true. put: true. Both store SATURATED. It is never killed: it leaks
  *
- *   SATURATED and DEAD lie in the middle of a zone, 2^28 and 2^29 from its ends. A dead count that
- *   has moved 2^28 away is reset. So to leave a zone takes 2^28 operations in progress at one
- *   moment.
+ *   To leave a zone takes 2^28 operations in progress at one moment, as in rcuref.h.
  *
  * Invariants
  *   W1  The count changes between live and dead only by a compare-and-swap of the whole word by the
@@ -168,9 +155,11 @@ HF_INLINE void hf_lockref_waitfree_init(hf_lockref_waitfree_t *l, int32_t count)
 
 /**
  * hf_lockref_waitfree_read - the count
+ * hf_lockref_waitfree_is_dead - is the object dead?
  *
- * Ordering: none; the answer may be stale, also to the holder of the lock
- * Return:   0 to INT32_MAX; INT32_MAX too if saturated; negative = dead
+ * Ordering: none; the count may be stale, also to the holder of the lock, but not whether it is
+ *           dead (W1)
+ * Return:   0 to INT32_MAX, INT32_MAX too if saturated, negative = dead; true = it is
  */
 HF_INLINE int32_t hf_lockref_waitfree_read(const hf_lockref_waitfree_t *l)
 {
@@ -181,12 +170,6 @@ HF_INLINE int32_t hf_lockref_waitfree_read(const hf_lockref_waitfree_t *l)
 	return hf_detail_waitfree_is_dead(word) ? -1 : INT32_MAX;
 }
 
-/**
- * hf_lockref_waitfree_is_dead - is it dead?
- *
- * Ordering: none; the answer stays true while this thread holds the lock: no other kills (W1)
- * Return:   true = it is
- */
 HF_INLINE bool hf_lockref_waitfree_is_dead(const hf_lockref_waitfree_t *l)
 {
 	return hf_detail_waitfree_is_dead(hf_atomic64_load_relaxed(&l->word));

@@ -96,9 +96,9 @@ HF_INLINE HF_MUST_CHECK size_t hf_clear_nofault(void *dst, size_t len)
 	uint64_t function = hf_atomic64_load_relaxed(&hf_detail_clear);
 	size_t left;
 
-	hf_detail_touch(HF_DETAIL_OPERATION(hf_clear_nofault), NULL, 0, dst, len);
+	hf_detail_writes(dst, len);
 	left = ((hf_clear_function_t)(uintptr_t)function)(dst, len);
-	hf_detail_touched(HF_DETAIL_OPERATION(hf_clear_nofault), dst, len - left);
+	hf_detail_wrote(dst, len - left);
 	return left;
 #endif
 }
@@ -118,9 +118,10 @@ HF_INLINE HF_MUST_CHECK size_t hf_copy_nofault(void *dst, const void *src, size_
 	uint64_t function = hf_atomic64_load_relaxed(&hf_detail_copy);
 	size_t left;
 
-	hf_detail_touch(HF_DETAIL_OPERATION(hf_copy_nofault), src, len, dst, len);
+	hf_detail_reads(src, len);
+	hf_detail_writes(dst, len);
 	left = ((hf_copy_function_t)(uintptr_t)function)(dst, src, len);
-	hf_detail_touched(HF_DETAIL_OPERATION(hf_copy_nofault), dst, len - left);
+	hf_detail_wrote(dst, len - left);
 	return left;
 #endif
 }

@@ -89,9 +89,9 @@ HF_INLINE HF_MUST_CHECK size_t hf_fill_nofault(void *dst, uint8_t value, size_t 
 	uint64_t function = hf_atomic64_load_relaxed(&hf_detail_memory.fill);
 	size_t left;
 
-	hf_detail_touch(HF_DETAIL_OPERATION(hf_fill_nofault), NULL, 0, dst, len);
+	hf_detail_writes(dst, len);
 	left = ((hf_fill_function_t)(uintptr_t)function)(dst, value, len);
-	hf_detail_touched(HF_DETAIL_OPERATION(hf_fill_nofault), dst, len - left);
+	hf_detail_wrote(dst, len - left);
 	return left;
 }
 
@@ -129,10 +129,10 @@ HF_INLINE HF_MUST_CHECK size_t hf_move_nofault(void *dst, const void *src, size_
 	if (HF_UNLIKELY(len > -(uintptr_t)dst && hf_move_is_down(dst, src, len)))
 		return len;
 	function = hf_atomic64_load_relaxed(&hf_detail_memory.move);
-	hf_detail_touch(HF_DETAIL_OPERATION(hf_move_nofault), src, len, dst, len);
+	hf_detail_reads(src, len);
+	hf_detail_writes(dst, len);
 	left = ((hf_copy_function_t)(uintptr_t)function)(dst, src, len);
-	hf_detail_touched(HF_DETAIL_OPERATION(hf_move_nofault),
-			  (char *)dst + (hf_move_is_down(dst, src, len) ? left : 0), len - left);
+	hf_detail_wrote((char *)dst + (hf_move_is_down(dst, src, len) ? left : 0), len - left);
 	return left;
 }
 
@@ -158,10 +158,8 @@ HF_INLINE HF_MUST_CHECK int hf_compare_nofault(const void *a, const void *b, siz
 	struct hf_memory_result r = ((hf_compare_function_t)(uintptr_t)function)(a, b, len);
 
 	/* After the call, since it reads no further than its answer. */
-	hf_detail_touch(HF_DETAIL_OPERATION(hf_compare_nofault), a,
-			r.at + (r.result * r.result == 1), NULL, 0);
-	hf_detail_touch(HF_DETAIL_OPERATION(hf_compare_nofault), b,
-			r.at + (r.result * r.result == 1), NULL, 0);
+	hf_detail_reads(a, r.at + (r.result * r.result == 1));
+	hf_detail_reads(b, r.at + (r.result * r.result == 1));
 	*equal = r.at;
 	return (int)r.result;
 }
@@ -182,7 +180,7 @@ HF_INLINE HF_MUST_CHECK int hf_find_nofault(const void *p, uint8_t byte, size_t 
 	struct hf_memory_result r = ((hf_find_function_t)(uintptr_t)function)(p, byte, len);
 
 	/* After the call, since it reads no further than its answer. */
-	hf_detail_touch(HF_DETAIL_OPERATION(hf_find_nofault), p, r.at + (r.result == 0), NULL, 0);
+	hf_detail_reads(p, r.at + (r.result == 0));
 	*at = r.at;
 	return (int)r.result;
 }

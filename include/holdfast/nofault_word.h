@@ -29,36 +29,41 @@
  *   found   gets the old value; unchanged after an error
  *
  * Context    as hf_copy_nofault()
- * Ordering   load, store: none; compare-and-swap, exchange and fetch-and-add: sequentially consistent
+ * Ordering   load, store: none; compare-and-swap, exchange, fetch-and-add: sequentially consistent
  *
  * Source   docs/design/0009-nofault.md
  */
 #include "internal/nofault/sanitize.h"
 #include "nofault_handler.h"
 
-/* One access to a word. Where memory must be opened before an access, HF_ENV_TOUCH does so. */
+/*
+ * One access to a word, of which these bytes are read and these are written. Where memory must be
+ * opened before an access, HF_ENV_TOUCH does so.
+ */
 #ifdef HF_ENV_TOUCH
-#define HF_DETAIL_WORD(operation, p, len, access) HF_ENV_TOUCH(p, len, -HF_EFAULT, access)
+#define HF_DETAIL_WORD(p, read, written, access)                                                   \
+	HF_ENV_TOUCH(p, (read) | (written), -HF_EFAULT, access)
 #else
-#define HF_DETAIL_WORD(operation, p, len, access)                                                  \
+#define HF_DETAIL_WORD(p, read, written, access)                                                   \
 	__extension__({                                                                            \
 		int hf_detail_error;                                                               \
                                                                                                    \
-		hf_detail_touch(HF_DETAIL_OPERATION(operation), p, len, p, len);                   \
+		hf_detail_reads(p, read);                                                          \
+		hf_detail_writes(p, written);                                                      \
 		hf_detail_error = (access);                                                        \
-		hf_detail_touched(HF_DETAIL_OPERATION(operation), p, hf_detail_error ? 0 : len);   \
+		hf_detail_wrote(p, hf_detail_error ? 0 : (written));                               \
 		hf_detail_error;                                                                   \
 	})
 #endif
 
 /* One atomic operation on a word, which must be aligned. */
-#define HF_DETAIL_ATOMIC_WORD(operation, p, len, access)                                           \
+#define HF_DETAIL_ATOMIC_WORD(p, len, access)                                                      \
 	__extension__({                                                                            \
 		int hf_detail_result = -HF_EINVAL;                                                 \
                                                                                                    \
 		if (HF_LIKELY((uintptr_t)(p) % (len) == 0)) {                                      \
 			HF_DETAIL_TSAN_RELEASE(p);                                                 \
-			hf_detail_result = HF_DETAIL_WORD(operation, p, len, access);              \
+			hf_detail_result = HF_DETAIL_WORD(p, len, len, access);                    \
 			HF_DETAIL_TSAN_ACQUIRE(p);                                                 \
 		}                                                                                  \
 		hf_detail_result;                                                                  \
@@ -72,22 +77,22 @@
  */
 HF_INLINE HF_MUST_CHECK int hf_load8_nofault(uint8_t *value, const volatile void *p)
 {
-	return HF_DETAIL_WORD(hf_load8_nofault, p, 1, hf_arch_load8_nofault(value, p));
+	return HF_DETAIL_WORD(p, 1, 0, hf_arch_load8_nofault(value, p));
 }
 
 HF_INLINE HF_MUST_CHECK int hf_load16_nofault(uint16_t *value, const volatile void *p)
 {
-	return HF_DETAIL_WORD(hf_load16_nofault, p, 2, hf_arch_load16_nofault(value, p));
+	return HF_DETAIL_WORD(p, 2, 0, hf_arch_load16_nofault(value, p));
 }
 
 HF_INLINE HF_MUST_CHECK int hf_load32_nofault(uint32_t *value, const volatile void *p)
 {
-	return HF_DETAIL_WORD(hf_load32_nofault, p, 4, hf_arch_load32_nofault(value, p));
+	return HF_DETAIL_WORD(p, 4, 0, hf_arch_load32_nofault(value, p));
 }
 
 HF_INLINE HF_MUST_CHECK int hf_load64_nofault(uint64_t *value, const volatile void *p)
 {
-	return HF_DETAIL_WORD(hf_load64_nofault, p, 8, hf_arch_load64_nofault(value, p));
+	return HF_DETAIL_WORD(p, 8, 0, hf_arch_load64_nofault(value, p));
 }
 
 /**
@@ -98,22 +103,22 @@ HF_INLINE HF_MUST_CHECK int hf_load64_nofault(uint64_t *value, const volatile vo
  */
 HF_INLINE HF_MUST_CHECK int hf_store8_nofault(volatile void *p, uint8_t value)
 {
-	return HF_DETAIL_WORD(hf_store8_nofault, p, 1, hf_arch_store8_nofault(p, value));
+	return HF_DETAIL_WORD(p, 0, 1, hf_arch_store8_nofault(p, value));
 }
 
 HF_INLINE HF_MUST_CHECK int hf_store16_nofault(volatile void *p, uint16_t value)
 {
-	return HF_DETAIL_WORD(hf_store16_nofault, p, 2, hf_arch_store16_nofault(p, value));
+	return HF_DETAIL_WORD(p, 0, 2, hf_arch_store16_nofault(p, value));
 }
 
 HF_INLINE HF_MUST_CHECK int hf_store32_nofault(volatile void *p, uint32_t value)
 {
-	return HF_DETAIL_WORD(hf_store32_nofault, p, 4, hf_arch_store32_nofault(p, value));
+	return HF_DETAIL_WORD(p, 0, 4, hf_arch_store32_nofault(p, value));
 }
 
 HF_INLINE HF_MUST_CHECK int hf_store64_nofault(volatile void *p, uint64_t value)
 {
-	return HF_DETAIL_WORD(hf_store64_nofault, p, 8, hf_arch_store64_nofault(p, value));
+	return HF_DETAIL_WORD(p, 0, 8, hf_arch_store64_nofault(p, value));
 }
 
 /**
@@ -127,15 +132,13 @@ HF_INLINE HF_MUST_CHECK int hf_store64_nofault(volatile void *p, uint64_t value)
 HF_INLINE HF_MUST_CHECK int hf_cmpxchg32_nofault(volatile void *p, uint32_t expected,
 						 uint32_t desired, uint32_t *found)
 {
-	return HF_DETAIL_ATOMIC_WORD(hf_cmpxchg32_nofault, p, 4,
-				     hf_arch_cmpxchg32_nofault(p, expected, desired, found));
+	return HF_DETAIL_ATOMIC_WORD(p, 4, hf_arch_cmpxchg32_nofault(p, expected, desired, found));
 }
 
 HF_INLINE HF_MUST_CHECK int hf_cmpxchg64_nofault(volatile void *p, uint64_t expected,
 						 uint64_t desired, uint64_t *found)
 {
-	return HF_DETAIL_ATOMIC_WORD(hf_cmpxchg64_nofault, p, 8,
-				     hf_arch_cmpxchg64_nofault(p, expected, desired, found));
+	return HF_DETAIL_ATOMIC_WORD(p, 8, hf_arch_cmpxchg64_nofault(p, expected, desired, found));
 }
 
 /**
@@ -148,28 +151,24 @@ HF_INLINE HF_MUST_CHECK int hf_cmpxchg64_nofault(volatile void *p, uint64_t expe
  */
 HF_INLINE HF_MUST_CHECK int hf_exchange32_nofault(volatile void *p, uint32_t value, uint32_t *found)
 {
-	return HF_DETAIL_ATOMIC_WORD(hf_exchange32_nofault, p, 4,
-				     hf_arch_exchange32_nofault(p, value, found));
+	return HF_DETAIL_ATOMIC_WORD(p, 4, hf_arch_exchange32_nofault(p, value, found));
 }
 
 HF_INLINE HF_MUST_CHECK int hf_exchange64_nofault(volatile void *p, uint64_t value, uint64_t *found)
 {
-	return HF_DETAIL_ATOMIC_WORD(hf_exchange64_nofault, p, 8,
-				     hf_arch_exchange64_nofault(p, value, found));
+	return HF_DETAIL_ATOMIC_WORD(p, 8, hf_arch_exchange64_nofault(p, value, found));
 }
 
 HF_INLINE HF_MUST_CHECK int hf_fetch_add32_nofault(volatile void *p, uint32_t value,
 						   uint32_t *found)
 {
-	return HF_DETAIL_ATOMIC_WORD(hf_fetch_add32_nofault, p, 4,
-				     hf_arch_fetch_add32_nofault(p, value, found));
+	return HF_DETAIL_ATOMIC_WORD(p, 4, hf_arch_fetch_add32_nofault(p, value, found));
 }
 
 HF_INLINE HF_MUST_CHECK int hf_fetch_add64_nofault(volatile void *p, uint64_t value,
 						   uint64_t *found)
 {
-	return HF_DETAIL_ATOMIC_WORD(hf_fetch_add64_nofault, p, 8,
-				     hf_arch_fetch_add64_nofault(p, value, found));
+	return HF_DETAIL_ATOMIC_WORD(p, 8, hf_arch_fetch_add64_nofault(p, value, found));
 }
 
 #endif

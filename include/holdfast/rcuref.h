@@ -33,14 +33,8 @@
  * Arguments  r   the count
  * Context    any
  *
- * Ordering
- *   get                     none: the lookup that found the object orders its contents
- *   get_acquire             acquire on true: for type-stable memory, in which init_release may have
- *                           published another object
- *   put                     release; on true also acquire: the thread that frees the object sees
- *                           all that other threads did with it
- *   init_release            release
- *   init, read, headroom    none
+ * Ordering   stated at each function. get needs none: the lookup that found the object orders its
+ *            contents
  *
  * Errors   reported, with the object's address: RCUREF_OVF (get beyond 2^31), RCUREF_DEAD (put on a
  *          dead object), RCUREF_UNPROTECTED (see above)
@@ -118,9 +112,11 @@ HF_INLINE void hf_rcuref_init_release(hf_rcuref_t *r, uint32_t n)
 
 /**
  * hf_rcuref_read - how many references are there?
+ * hf_rcuref_headroom - how many can still be taken before the count saturates? To watch for a leak
  *
  * Ordering: none
- * Return:   1 to HF_RCUREF_MAX; 0 = none, or dead; HF_RCUREF_MAX + 1 = saturated
+ * Return:   1 to HF_RCUREF_MAX, 0 = none or dead, HF_RCUREF_MAX + 1 = saturated; the headroom, which
+ *           is 0 if it is saturated or dead
  */
 HF_INLINE uint32_t hf_rcuref_read(const hf_rcuref_t *r)
 {
@@ -131,14 +127,6 @@ HF_INLINE uint32_t hf_rcuref_read(const hf_rcuref_t *r)
 	return refs < HF_DETAIL_RCUREF_FROM_DEAD ? HF_RCUREF_MAX + 1 : 0;
 }
 
-/**
- * hf_rcuref_headroom - how many references can still be taken before the count saturates?
- *
- * For a program that watches for a leak.
- *
- * Ordering: none
- * Return:   0 to HF_RCUREF_MAX - 1; 0 too if it is saturated or dead
- */
 HF_INLINE uint32_t hf_rcuref_headroom(const hf_rcuref_t *r)
 {
 	uint32_t refs = hf_atomic32_load_relaxed(&r->refs);

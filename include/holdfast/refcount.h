@@ -83,8 +83,8 @@
  *
  * The window
  *   Between a bad add and its repair other threads see the bad value, and operate on it. After an
- *   overflow it is INT32_MIN, from where 2^31 - 1 decrements lead to 0: too many, as above. After an
- *   underflow, or an increment of 0, it is -1 or 1: a few more misuses in the window can make
+ *   overflow it is INT32_MIN, from where 2^31 - 1 decrements lead to 0: too many, as above. After
+ *   an underflow, or an increment of 0, it is -1 or 1: a few more misuses in the window can make
  *   dec_and_test return true. The object was dead before: these are uses after free already, and
  *   are reported. No count can undo them (docs/design/0003-refcount-window.md).
  *

@@ -16,9 +16,8 @@
  *                                        threads park (HF_ENV_HAS_PARK). Not a robust mutex: the
  *                                        function can't report that its owner died
  *
- * Invariants
- *   The lock is not touched while there are other references: dec_not_one has dropped this one.
- *   The count goes from 1 to 0 only under the lock, so no lookup under it finds a count of 0.
+ * Invariant   The count goes from 1 to 0 only under the lock, so no lookup under it finds a count
+ *             of 0. While there are other references the lock is not touched.
  *
  * Example  examples/refcount_lock.c
  */

@@ -118,8 +118,7 @@ void hf_report(enum hf_report_kind kind, const volatile void *object) HF_API
 
 /**
  * hf_report_at - the same, with a call site
- * @site: an address inside the call that did it; NULL = the call of this function, as for
- * hf_report()
+ * @site: an address inside the call that did it; NULL = the call of this function
  */
 void hf_report_at(enum hf_report_kind kind, const volatile void *object, const void *site) HF_API
 	__attribute__((cold, __noinline__));

@@ -227,7 +227,7 @@ HF_INLINE void hf_spinlock_unlock_in_child(hf_spinlock_t *lock) HF_RELEASE(lock)
  * hf_spinlock_unlock_full - unlock, and a full memory barrier
  *
  * Context:  as hf_spinlock_lock() and _unlock()
- * Ordering: full barrier: earlier accesses come before the lock or unlock, and before all later ones
+ * Ordering: full barrier: earlier accesses come before the lock or unlock and before all later ones
  */
 HF_INLINE void hf_spinlock_lock_full(hf_spinlock_t *lock) HF_ACQUIRE(lock)
 {

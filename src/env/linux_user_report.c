@@ -17,6 +17,7 @@
 #include "../process/process.h"
 #include "../report/report.h"
 #include "env.h"
+#include "maps.h"
 
 void hf_detail_env_print(const char *line, size_t len)
 {
@@ -76,103 +77,31 @@ __attribute__((constructor(101))) static void read_report_mode(void)
 			   " is unknown; using warn. Valid: warn, abort, count, quiet\n");
 }
 
-/* /proc/self/maps, a byte at a time: no allocation, no lock. */
-struct maps {
-	int file;
-	size_t at, len;
-	char bytes[512];
-};
-
-/* Returns the next byte, or -1 at the end. */
-static int next(struct maps *maps)
-{
-	if (maps->at == maps->len) {
-		ssize_t n;
-
-		do
-			n = read(maps->file, maps->bytes, sizeof(maps->bytes));
-		while (n < 0 && errno == EINTR);
-		if (n <= 0)
-			return -1;
-		maps->at = 0;
-		maps->len = (size_t)n;
-	}
-	return (unsigned char)maps->bytes[maps->at++];
-}
-
-/* Reads a hexadecimal number and the byte after it. */
-static uintptr_t next_number(struct maps *maps)
-{
-	static const char digits[] = "0123456789abcdef";
-	uintptr_t number = 0;
-	int c;
-
-	while ((c = next(maps)) > 0 && strchr(digits, c))
-		number = number << 4 | (uintptr_t)(strchr(digits, c) - digits);
-	return number;
-}
-
-/* One mapping; of a long path only the end is kept. */
-struct mapping {
-	uintptr_t start, end;
-	size_t len;
-	char path[96];
-};
-
-/* "55d0c4a01000-55d0c4a02000 r-xp 00001000 fe:01 1234      /bin/app". Returns false at the end. */
-static bool next_mapping(struct maps *maps, struct mapping *mapping)
-{
-	int c;
-
-	mapping->start = next_number(maps);
-	mapping->end = next_number(maps);
-	mapping->len = 0;
-	for (int field = 0; field < 4; field++) {
-		while ((c = next(maps)) != ' ') {
-			if (c < 0)
-				return false;
-			if (c == '\n')
-				return true;
-		}
-	}
-	while ((c = next(maps)) == ' ')
-		;
-	for (; c >= 0 && c != '\n'; c = next(maps)) {
-		if (mapping->len == sizeof(mapping->path)) {
-			memmove(mapping->path, mapping->path + 1, sizeof(mapping->path) - 1);
-			mapping->len--;
-		}
-		mapping->path[mapping->len++] = (char)c;
-	}
-	return true;
-}
-
 size_t hf_detail_env_place(char *to, size_t room, const void *site)
 {
-	struct maps maps = { .file = -1 };
-	struct mapping object = { 0 }, mapping;
-	uintptr_t address = (uintptr_t)site;
-	char *at = to, *end = to + room;
+	struct hf_detail_maps maps = { 0 };
+	struct hf_detail_mapping m;
+	char path[97], object[sizeof(path)] = "", *at = to, *end = to + room;
+	uintptr_t address = (uintptr_t)site, start = 0;
 	int kept = errno;
 
-	do
-		maps.file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-	while (maps.file < 0 && errno == EINTR);
-	while (maps.file >= 0 && next_mapping(&maps, &mapping)) {
+	maps.file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	while (maps.file >= 0 && hf_detail_maps_next(&maps, &m, path, sizeof(path))) {
 		/* The mappings of an object follow each other; it starts with the first one. */
-		if (mapping.len != object.len || memcmp(mapping.path, object.path, object.len))
-			object = mapping;
-		if (address - mapping.start < mapping.end - mapping.start) {
-			/* 24: for the rest of the text. */
-			if (!mapping.len || mapping.len + 24 > room)
-				break;
-			at = hf_detail_put_text(at, end, " (");
-			memcpy(at, mapping.path, mapping.len);
-			at = hf_detail_put_text(at + mapping.len, end, "+0x");
-			at = hf_detail_put_number(at, end, address - object.start, 16);
-			at = hf_detail_put_text(at, end, ")");
-			break;
+		if (strcmp(path, object) != 0) {
+			memcpy(object, path, sizeof(path));
+			start = m.from;
 		}
+		if (address < m.from || address >= m.to)
+			continue;
+		if (*path && strlen(path) + 24 <= room) { /* 24: for the rest of the text */
+			at = hf_detail_put_text(at, end, " (");
+			at = hf_detail_put_text(at, end, path);
+			at = hf_detail_put_text(at, end, "+0x");
+			at = hf_detail_put_number(at, end, address - start, 16);
+			at = hf_detail_put_text(at, end, ")");
+		}
+		break;
 	}
 	if (maps.file >= 0)
 		(void)close(maps.file);

@@ -169,7 +169,7 @@ copy_and_locate(const struct hf_iovec *dst, size_t dst_count, const struct hf_io
 	stop->done = all - left;
 	stop->dst = range_of(ends[0], dst, dst_count, &stop->dst_offset);
 	stop->src = range_of(ends[1], src, src_count, &stop->src_offset);
-	hf_detail_touched(HF_DETAIL_OPERATION(hf_copy_iovec_nofault), stop, sizeof(*stop));
+	hf_detail_wrote(stop, sizeof(*stop));
 	return left;
 }
 

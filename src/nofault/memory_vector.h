@@ -20,38 +20,9 @@
 #include "vector_range.h"
 
 #if !VECTOR_SMALL_BY_HAND
-/* Up to 15 bytes, by stores of up to 8, which may cross pages: see x86_64.c. */
-VECTOR_TARGET HF_NO_SANITIZE static inline __attribute__((always_inline)) size_t
-VECTOR__OF(fill_few_)(char *p, uint8_t byte, size_t len)
-{
-	uint64_t value = byte * HF_DETAIL_ONES;
-	size_t done = 0;
-
-	if (len >= 8) {
-		HF_ARCH_STORE64_OR((hf_detail_w8 *)p, value, fault);
-		done = 8;
-		HF_ARCH_STORE64_OR((hf_detail_w8 *)(p + len - 8), value, fault);
-	} else if (len >= 4) {
-		HF_ARCH_STORE32_OR((hf_detail_w4 *)p, (uint32_t)value, fault);
-		done = 4;
-		HF_ARCH_STORE32_OR((hf_detail_w4 *)(p + len - 4), (uint32_t)value, fault);
-	} else if (len) {
-		HF_ARCH_STORE8_OR((hf_detail_w1 *)p, byte, fault);
-		done = 1;
-		HF_ARCH_STORE8_OR((hf_detail_w1 *)(p + len / 2), byte, fault);
-		done = len / 2 + 1;
-		HF_ARCH_STORE8_OR((hf_detail_w1 *)(p + len - 1), byte, fault);
-	}
-	return 0;
-fault:
-	return hf_detail_fill_bytes(p + done, byte, len - done);
-}
-
 VECTOR_TARGET HF_DETAIL_ENTRY size_t VECTOR__OF(hf_detail_fill_)(void *dst, uint8_t byte,
 								 size_t len)
 {
-	if (len < 16)
-		return VECTOR__OF(fill_few_)((char *)dst, byte, len);
 	if (HF_LIKELY(len <= 4 * W))
 		return VECTOR__OF(fill_any_)((char *)dst, byte * HF_DETAIL_ONES, len);
 	return VECTOR__OF(hf_detail_fill_more_)((char *)dst, byte * HF_DETAIL_ONES, len);

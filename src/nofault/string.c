@@ -39,7 +39,8 @@ long hf_strncpy_nofault(char *dst, const char *src, size_t size)
 	long result = copy_string(&copied, dst, src, size);
 
 	/* After the copy: before it the length was not known. */
-	hf_detail_touch(HF_DETAIL_OPERATION(hf_strncpy_nofault), src, copied, dst, copied);
-	hf_detail_touched(HF_DETAIL_OPERATION(hf_strncpy_nofault), dst, copied);
+	hf_detail_reads(src, copied);
+	hf_detail_writes(dst, copied);
+	hf_detail_wrote(dst, copied);
 	return result;
 }

@@ -55,9 +55,10 @@ size_t hf_detail_copy_words_checked(void *dst, const void *src, size_t words)
 {
 	size_t len = words > SIZE_MAX / 8 ? SIZE_MAX : words * 8, left;
 
-	hf_detail_touch(HF_DETAIL_OPERATION(hf_copy_nofault_words), src, len, dst, len);
+	hf_detail_reads(src, len);
+	hf_detail_writes(dst, len);
 	left = hf_detail_words_of_this_cpu()(dst, src, words);
-	hf_detail_touched(HF_DETAIL_OPERATION(hf_copy_nofault_words), dst, (words - left) * 8);
+	hf_detail_wrote(dst, (words - left) * 8);
 	return left;
 }
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mapping - Linux user space: PROCMAP_QUERY and /proc/self/maps.
- *
- * By system calls alone: signal handlers run this, the library's functions for files are points of
- * cancellation, and sanitizers intercept them.
+ * mapping - Linux user space: PROCMAP_QUERY and /proc/self/maps, by system calls alone, as in maps.h.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -55,72 +52,12 @@ static int ask_maps(int maps, uintptr_t address, struct hf_detail_mapping *m)
 	return 0;
 }
 
-/* Small: it lies on the alternate stack. */
-struct maps_text {
-	int file, at, got;
-	char buffer[128];
-};
-
-/* Returns the next character, or -1 at the end. */
-static int next_char(struct maps_text *text)
-{
-	if (text->at == text->got) {
-		text->at = 0;
-		text->got = (int)syscall(SYS_read, text->file, text->buffer, sizeof(text->buffer));
-		if (text->got <= 0) {
-			text->got = 0;
-			return -1;
-		}
-	}
-	return (unsigned char)text->buffer[text->at++];
-}
-
-/* Reads a number, and returns the character behind it. */
-static int read_number(struct maps_text *text, unsigned int base, uint64_t *value)
-{
-	*value = 0;
-	for (;;) {
-		int c = next_char(text);
-		unsigned int digit = c >= '0' && c <= '9'   ? (unsigned int)(c - '0')
-				     : c >= 'a' && c <= 'f' ? (unsigned int)(c - 'a' + 10)
-							    : 16;
-
-		if (digit >= base)
-			return c;
-		*value = *value * base + digit;
-	}
-}
-
-/* Reads a line: 7f0000000000-7f0000002000 r--p 00001000 fe:00 4711      /a/file */
-static bool read_mapping(struct maps_text *text, struct hf_detail_mapping *m)
-{
-	uint64_t from, to, major, minor;
-	int c;
-
-	if (read_number(text, 16, &from) != '-' || read_number(text, 16, &to) != ' ')
-		return false;
-	m->from = (uintptr_t)from;
-	m->to = (uintptr_t)to;
-	m->readable = next_char(text) == 'r';
-	m->writable = next_char(text) == 'w';
-	m->executable = next_char(text) == 'x';
-	m->shared = next_char(text) == 's';
-	if (next_char(text) != ' ' || read_number(text, 16, &m->offset) != ' ' ||
-	    read_number(text, 16, &major) != ':' || read_number(text, 16, &minor) != ' ')
-		return false;
-	m->device = hf_detail_mapping_device((unsigned int)major, (unsigned int)minor);
-	c = read_number(text, 10, &m->inode);
-	while (c >= 0 && c != '\n')
-		c = next_char(text);
-	return c == '\n';
-}
-
 static int search_maps(int maps, uintptr_t address, struct hf_detail_mapping *m)
 {
-	struct maps_text text = { .file = maps };
+	struct hf_detail_maps text = { .file = maps };
 	int error = -ESRCH; /* nothing is mapped: not our process's lines */
 
-	while (read_mapping(&text, m)) {
+	while (hf_detail_maps_next(&text, m, NULL, 0)) {
 		if (m->to > address)
 			return 0;
 		error = -ENOENT;

@@ -8,24 +8,7 @@
  * Neither reads page tables, so the time does not grow with resident memory; the lines take longer
  * the more mappings there are.
  */
-#include <stdbool.h>
-#include <stdint.h>
-
-struct hf_detail_mapping {
-	uintptr_t from, to;
-	/*
-	 * The file's, as mappings show them; both 0 = anonymous. On some file systems (btrfs,
-	 * overlayfs) fstat() returns others.
-	 */
-	uint64_t device, inode;
-	uint64_t offset; /* of `from` in the file */
-	bool readable, writable, executable, shared;
-};
-
-static inline uint64_t hf_detail_mapping_device(unsigned int major, unsigned int minor)
-{
-	return (uint64_t)major << 32 | minor;
-}
+#include "../env/maps.h"
 
 /**
  * hf_detail_mapping_at - the mapping of an address or, if there is none, the next above

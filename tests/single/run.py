@@ -5,7 +5,8 @@
     run.py --source-dir DIR --work-dir DIR
 
   alone         the two files include no other file of Holdfast
-  programs      C by gcc, clang and musl-gcc, C++ by g++ and clang++: no warning with -Wshadow, of the library also with -Wconversion; they run
+  programs      C by gcc, clang and musl-gcc, C++ by g++ and clang++: no warning with -Wshadow, of the library also
+                with -Wconversion; they run
   sanitizers    the C program builds and runs with each sanitizer of gcc and clang
   battery       all battery cases pass, in a program built by one command
   names         a plug-in with holdfast.c exports only what the header declares as public

@@ -27,7 +27,7 @@
 #error "Holdfast needs C++11 or newer: compile with -std=c++11, or leave -std= out"
 #endif
 #elif defined(__STRICT_ANSI__) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
-#error "Holdfast needs C99 or newer, or GNU C: compile with -std=c11 or -std=gnu89, or leave -std= out"
+#error "Holdfast needs C99 or newer, or GNU C: compile with -std=c11, or leave -std= out"
 #endif
 /*
  * A lockref needs 64-bit atomic operations, and the tables of sites and of parked threads store

@@ -101,7 +101,7 @@ HF_INLINE void hf_env_preempt_enable(void)
 /**
  * hf_env_processors - how many processors may compete for a line?
  *
- * A system with more than HF_WAIT_FEW_PROCESSORS defines HF_ENV_PROCESSORS before, as a number or an
+ * A system with more than HF_WAIT_FEW_PROCESSORS defines HF_ENV_PROCESSORS before: a number or an
  * expression.
  *
  * Context:  any

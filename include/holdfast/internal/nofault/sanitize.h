@@ -3,8 +3,8 @@
 #define HF_NOFAULT_SANITIZE_H
 #pragma GCC system_header
 /*
- * sanitize - which memory each function of nofault.h reads and writes. Sanitizers do not see
- * accesses by assembly, nor by the library, which need not be built with one.
+ * sanitize - by which each function of nofault.h announces the memory that it reads and writes.
+ * Sanitizers do not see accesses by assembly, nor by the library, which need not be built with one.
  *
  *   AddressSanitizer   unmapped memory is legitimate here; an overrun or freed heap block, variable
  *                      or global is a bug. Only ranges that overrun one of these are reported:
@@ -12,48 +12,9 @@
  *                      strings).
  *   MemorySanitizer    memory that was written counts as initialised, also by a copy, whose source
  *                      may be memory of another process.
- *
- * A function that is not in the table does not compile (HF_DETAIL_OPERATION), and
- * tests/nofault/sanitize compares the table with the functions of the header.
  */
 #include "../compiler.h"
 #include "../env.h"
-
-/*  function                 reads  writes */
-#define HF_DETAIL_OPERATIONS(X)                                                                    \
-	X(hf_clear_nofault, 0, 1)                                                                  \
-	X(hf_copy_nofault, 1, 1)                                                                   \
-	X(hf_copy_from_nofault, 1, 1)                                                              \
-	X(hf_copy_to_nofault, 1, 1)                                                                \
-	X(hf_strncpy_nofault, 1, 1)                                                                \
-	X(hf_fill_nofault, 0, 1)                                                                   \
-	X(hf_move_nofault, 1, 1)                                                                   \
-	X(hf_compare_nofault, 1, 0)                                                                \
-	X(hf_find_nofault, 1, 0)                                                                   \
-	X(hf_length_nofault, 1, 0)                                                                 \
-	X(hf_copy_iovec_nofault, 1, 1)                                                             \
-	X(hf_copy_nofault_words, 1, 1)                                                             \
-	X(hf_load8_nofault, 1, 0)                                                                  \
-	X(hf_load16_nofault, 1, 0)                                                                 \
-	X(hf_load32_nofault, 1, 0)                                                                 \
-	X(hf_load64_nofault, 1, 0)                                                                 \
-	X(hf_store8_nofault, 0, 1)                                                                 \
-	X(hf_store16_nofault, 0, 1)                                                                \
-	X(hf_store32_nofault, 0, 1)                                                                \
-	X(hf_store64_nofault, 0, 1)                                                                \
-	X(hf_cmpxchg32_nofault, 1, 1)                                                              \
-	X(hf_cmpxchg64_nofault, 1, 1)                                                              \
-	X(hf_exchange32_nofault, 1, 1)                                                             \
-	X(hf_exchange64_nofault, 1, 1)                                                             \
-	X(hf_fetch_add32_nofault, 1, 1)                                                            \
-	X(hf_fetch_add64_nofault, 1, 1)
-
-#define HF_DETAIL_OPERATION_CONSTANT(operation, reads, writes)                                     \
-	HF_DETAIL_OPERATION(operation) = (reads) | (writes) << 1,
-#define HF_DETAIL_OPERATION(operation) hf_detail_operation_##operation
-
-/* Bit 0: reads; bit 1: writes. */
-enum hf_detail_operation { HF_DETAIL_OPERATIONS(HF_DETAIL_OPERATION_CONSTANT) };
 
 #if defined(__SANITIZE_ADDRESS__)
 #define HF_DETAIL_ASAN 1
@@ -128,22 +89,31 @@ HF_END_DECLS
 #endif
 
 /*
- * Reports the range that a function is about to read and write, or has read. ASan reports an access
- * from the bad byte on: it calls a range that only overruns at its end an "unknown-crash".
+ * The range that a function is about to read, or has read. ASan reports an access from the bad byte
+ * on: it calls a range that only overruns at its end an "unknown-crash".
  */
-HF_INLINE void hf_detail_touch(enum hf_detail_operation operation, const volatile void *from,
-			       size_t from_len, volatile const void *to, size_t to_len)
+HF_INLINE void hf_detail_reads(const volatile void *from, size_t len)
 {
 #if defined(HF_DETAIL_ASAN) || defined(HF_DETAIL_SANITIZE_WEAK)
-	char *bad = (unsigned int)operation & 1 ? hf_detail_asan_bad_byte(from, from_len) : NULL;
+	char *bad = hf_detail_asan_bad_byte(from, len);
 
 	if (HF_UNLIKELY(bad))
-		__asan_loadN(bad, (intptr_t)((uintptr_t)from + from_len - (uintptr_t)bad));
-	bad = (unsigned int)operation & 2 ? hf_detail_asan_bad_byte(to, to_len) : NULL;
-	if (HF_UNLIKELY(bad))
-		__asan_storeN(bad, (intptr_t)((uintptr_t)to + to_len - (uintptr_t)bad));
+		__asan_loadN(bad, (intptr_t)((uintptr_t)from + len - (uintptr_t)bad));
 #else
-	(void)operation, (void)from, (void)from_len, (void)to, (void)to_len;
+	(void)from, (void)len;
+#endif
+}
+
+/* The range that a function is about to write, or has written. */
+HF_INLINE void hf_detail_writes(const volatile void *to, size_t len)
+{
+#if defined(HF_DETAIL_ASAN) || defined(HF_DETAIL_SANITIZE_WEAK)
+	char *bad = hf_detail_asan_bad_byte(to, len);
+
+	if (HF_UNLIKELY(bad))
+		__asan_storeN(bad, (intptr_t)((uintptr_t)to + len - (uintptr_t)bad));
+#else
+	(void)to, (void)len;
 #endif
 }
 
@@ -159,18 +129,16 @@ HF_INLINE bool hf_detail_has_sanitizer(void)
 #endif
 }
 
-/* Marks the range that a function has written as initialised. */
-HF_INLINE void hf_detail_touched(enum hf_detail_operation operation, const volatile void *to,
-				 size_t len)
+/* The range that a function has written: it is initialised. */
+HF_INLINE void hf_detail_wrote(const volatile void *to, size_t len)
 {
 #if defined(HF_DETAIL_MSAN)
-	if ((unsigned int)operation & 2)
-		__msan_unpoison(to, len);
+	__msan_unpoison(to, len);
 #elif defined(HF_DETAIL_SANITIZE_WEAK)
-	if ((unsigned int)operation & 2 && __msan_unpoison)
+	if (__msan_unpoison)
 		__msan_unpoison(to, len);
 #else
-	(void)operation, (void)to, (void)len;
+	(void)to, (void)len;
 #endif
 }
 

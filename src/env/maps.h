@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_SRC_MAPS_H
+#define HF_SRC_MAPS_H
+/*
+ * maps - Linux user space: the lines of /proc/self/maps, one at a time.
+ *
+ * By system calls alone: signal handlers run this, the C library's functions for files are points
+ * of cancellation, and sanitizers intercept them. Small: it lies on an alternate stack.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct hf_detail_mapping {
+	uintptr_t from, to;
+	/*
+	 * The file's, as mappings show them; both 0 = anonymous. On some file systems (btrfs,
+	 * overlayfs) fstat() returns others.
+	 */
+	uint64_t device, inode;
+	uint64_t offset; /* of `from` in the file */
+	bool readable, writable, executable, shared;
+};
+
+static inline uint64_t hf_detail_mapping_device(unsigned int major, unsigned int minor)
+{
+	return (uint64_t)major << 32 | minor;
+}
+
+/* Zeros, but for the file, which the caller opens and closes. */
+struct hf_detail_maps {
+	int file, at, got;
+	char buffer[128];
+};
+
+/*
+ * Reads a line. @path: gets the end of the file's path, as far as there is room, with a 0; or NULL.
+ * Returns false at the end. May change errno.
+ */
+bool hf_detail_maps_next(struct hf_detail_maps *maps, struct hf_detail_mapping *mapping, char *path,
+			 size_t room) __attribute__((visibility("hidden")));
+
+#endif
