@@ -2,9 +2,12 @@
 /* print - the text of a profile. P1 to P3 are defined in profile.h. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "profile.h"
@@ -13,19 +16,32 @@ enum { FRAMES_SHOWN = 5, LONGEST_PUT = 1024 };
 
 /* ---- output ----------------------------------------------------------------------------- */
 
+/*
+ * A pipe whose reader is gone must not end the process here, and one that is full and does not
+ * block must not lose a line.
+ */
 void hf_detail_flush(struct hf_detail_printer *p)
 {
+	struct pollfd ready = { .fd = p->file, .events = POLLOUT };
+	static const struct timespec now;
+	sigset_t pipe, pending, before;
 	size_t done = 0;
 
+	(void)sigemptyset(&pipe);
+	(void)sigaddset(&pipe, SIGPIPE);
+	(void)pthread_sigmask(SIG_BLOCK, &pipe, &before);
+	(void)sigpending(&pending);
 	while (done < p->len) {
 		ssize_t n = write(p->file, p->bytes + done, p->len - done);
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
+		if (n > 0)
+			done += (size_t)n;
+		else if (n == 0 || (errno != EINTR && (errno != EAGAIN || poll(&ready, 1, -1) < 0)))
 			break;
-		done += (size_t)n;
 	}
+	if (!sigismember(&pending, SIGPIPE) && done < p->len)
+		(void)sigtimedwait(&pipe, NULL, &now);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	p->len = 0;
 }
 
@@ -110,7 +126,7 @@ struct hf_detail_site_counts hf_detail_wait_read(const struct hf_detail_wait_sit
 {
 	return (struct hf_detail_site_counts){
 		.stack = &site->stack,
-		.waits = hf_atomic64_load_relaxed(&site->waits),
+		.waits = hf_atomic64_load_acquire(&site->waits), /* P4 */
 		.ticks = hf_atomic64_load_relaxed(&site->ticks),
 		.longest = hf_atomic64_load_relaxed(&site->longest),
 	};
@@ -129,57 +145,24 @@ void hf_detail_row_add_site(struct hf_detail_row *row, const struct hf_detail_si
 		row->sites[at] = *site;
 }
 
-static bool comes_before(const struct hf_detail_row *a, const struct hf_detail_row *b)
+static bool comes_before(const void *one, const void *other)
 {
+	const struct hf_detail_row *a = one, *b = other;
+
 	return a->wait != b->wait ? a->wait > b->wait : a->used > b->used;
 }
 
-/* Of a heap: a row's children, 2n + 1 and 2n + 2, come before it, so the first one comes last. */
-static void sift_down(const struct hf_detail_row **rows, uint32_t at, uint32_t count)
+const struct hf_detail_row **hf_detail_printer_sort(struct hf_detail_printer *p, uint32_t *count)
 {
-	const struct hf_detail_row *row = rows[at];
+	uint32_t all = hf_detail_table_count(&p->rows);
+	const void **order = all ? allocate(all * sizeof(*order)) : NULL;
 
-	for (uint32_t child; (child = 2 * at + 1) < count; at = child) {
-		if (child + 1 < count && comes_before(rows[child], rows[child + 1]))
-			child++;
-		if (!comes_before(row, rows[child]))
-			break;
-		rows[at] = rows[child];
-	}
-	rows[at] = row;
-}
-
-/* Not qsort(), which allocates. */
-static void sort_rows(const struct hf_detail_row **rows, uint32_t count)
-{
-	for (uint32_t at = count / 2; at-- > 0;)
-		sift_down(rows, at, count);
-	while (count > 1) {
-		const struct hf_detail_row *last = rows[0];
-
-		rows[0] = rows[--count];
-		rows[count] = last;
-		sift_down(rows, 0, count);
-	}
-}
-
-uint32_t hf_detail_printer_sort(struct hf_detail_printer *p,
-				bool (*has)(const struct hf_detail_row *row),
-				const struct hf_detail_row ***order)
-{
-	uint32_t all = hf_detail_table_count(&p->rows), count = 0;
-
-	*order = all ? allocate(all * sizeof(**order)) : NULL;
-	for (uint32_t number = 1; *order && number <= all; number++) {
-		const struct hf_detail_row *row =
-			hf_detail_table_at(&p->rows, number, p->row_bytes);
-
-		if (has(row))
-			(*order)[count++] = row;
-	}
-	if (count)
-		sort_rows(*order, count);
-	return count;
+	*count = order ? all : 0;
+	for (uint32_t i = 0; i < *count; i++)
+		order[i] = hf_detail_table_at(&p->rows, i + 1, p->row_bytes);
+	if (order)
+		hf_detail_sort(order, all, comes_before);
+	return (const struct hf_detail_row **)order;
 }
 
 void hf_detail_printer_unsort(struct hf_detail_printer *p, const struct hf_detail_row **order)
@@ -199,16 +182,15 @@ static void put_stack(struct hf_detail_printer *p, const struct hf_detail_stack 
 	for (uint32_t i = 0; i < end && i < FRAMES_SHOWN; i++)
 		hf_detail_put(p, "%s%s", i ? " < " : " ",
 			      hf_detail_name_of(p, stack->frame[i], HF_DETAIL_NAME_SHORT));
-	/* The last parenthesis: a name of C++ may have some of its own. */
-	place = end ? strrchr(hf_detail_name_of(p, stack->frame[0], HF_DETAIL_NAME_LONG), '(')
+	/* Behind the name, which may have other parentheses in C++. */
+	place = end ? strstr(hf_detail_name_of(p, stack->frame[0], HF_DETAIL_NAME_LONG), " (/")
 		    : NULL;
-	hf_detail_put(p, "%s%s", place ? " " : "", place ? place : "");
+	hf_detail_put(p, "%s", place ? place : "");
 }
 
-/* What the row is of, and where it was waited for. */
-static void put_places(struct hf_detail_printer *p, const struct hf_detail_row *row)
+static void put_place(struct hf_detail_printer *p, const struct hf_detail_row *row)
 {
-	hf_detail_put(p, "holdfast:      %s%s", row->what ? row->what : "", row->what ? " " : "");
+	hf_detail_put(p, "holdfast:      ");
 	if (row->is_static)
 		hf_detail_put(p, "%s", hf_detail_name_of(p, row->object, HF_DETAIL_NAME_LONG));
 	else if (row->origin)
@@ -220,6 +202,10 @@ static void put_places(struct hf_detail_printer *p, const struct hf_detail_row *
 	if (!row->is_static && row->stack)
 		put_stack(p, row->stack);
 	hf_detail_put(p, "\n");
+}
+
+static void put_sites(struct hf_detail_printer *p, const struct hf_detail_row *row)
+{
 	for (uint32_t i = 0; i < row->site_count && i < HF_DETAIL_SITES_SHOWN; i++) {
 		const struct hf_detail_site_counts *site = &row->sites[i];
 
@@ -239,17 +225,16 @@ static void put_places(struct hf_detail_printer *p, const struct hf_detail_row *
 			      row->site_count - HF_DETAIL_SITES_SHOWN);
 }
 
-void hf_detail_put_table(struct hf_detail_printer *p, const struct hf_detail_print *table)
+void hf_detail_put_rows(struct hf_detail_printer *p,
+			void (*put_more)(struct hf_detail_printer *, const struct hf_detail_row *))
 {
-	const struct hf_detail_row **order;
-	uint32_t count = hf_detail_printer_sort(p, table->has, &order);
+	uint32_t count;
+	const struct hf_detail_row **order = hf_detail_printer_sort(p, &count);
 	uint64_t wait = 0, waits = 0;
 
-	if (count) {
-		hf_detail_put(p, "holdfast:\nholdfast: %15s %10s %10s", "waiting: all ms",
-			      "mean us", "max ms");
-		table->columns(p, NULL);
-	}
+	if (count)
+		hf_detail_put(p, "holdfast:\nholdfast: %15s %10s %10s %8s %8s | kind\n",
+			      "waiting: all ms", "mean us", "max ms", "waits", "objects");
 	for (uint32_t i = 0; i < count; i++) {
 		const struct hf_detail_row *row = order[i];
 
@@ -258,18 +243,23 @@ void hf_detail_put_table(struct hf_detail_printer *p, const struct hf_detail_pri
 			waits += row->waits;
 			continue;
 		}
-		hf_detail_put(p, "holdfast: %2u. %7llu.%03llu %6llu.%03llu %6llu.%03llu", i + 1,
-			      HF_DETAIL_THOUSANDTHS(row->wait / 1000),
+		hf_detail_put(p,
+			      "holdfast: %2u. %7llu.%03llu %6llu.%03llu %6llu.%03llu %8llu %8llu "
+			      "| %s\n",
+			      i + 1, HF_DETAIL_THOUSANDTHS(row->wait / 1000),
 			      HF_DETAIL_THOUSANDTHS(hf_detail_mean(row->wait, row->waits)),
-			      HF_DETAIL_THOUSANDTHS(row->longest / 1000));
-		table->columns(p, row);
-		hf_detail_put(p, " | %llu\n", (unsigned long long)row->objects);
-		put_places(p, row);
+			      HF_DETAIL_THOUSANDTHS(row->longest / 1000),
+			      (unsigned long long)row->waits, (unsigned long long)row->objects,
+			      row->kind);
+		put_place(p, row);
+		if (put_more)
+			put_more(p, row);
+		put_sites(p, row);
 	}
 	if (count > HF_DETAIL_ROWS_SHOWN)
 		hf_detail_put(p,
-			      "holdfast: and %u more %s, waited for %llu.%03llu ms, %llu times\n",
-			      count - HF_DETAIL_ROWS_SHOWN, table->more,
-			      HF_DETAIL_THOUSANDTHS(wait / 1000), (unsigned long long)waits);
+			      "holdfast: and %u more rows, waited for %llu.%03llu ms, %llu times\n",
+			      count - HF_DETAIL_ROWS_SHOWN, HF_DETAIL_THOUSANDTHS(wait / 1000),
+			      (unsigned long long)waits);
 	hf_detail_printer_unsort(p, order);
 }

@@ -76,10 +76,10 @@ void hf_detail_wait_add(struct hf_detail_wait_site *site, uint64_t ticks)
 {
 	uint64_t longest = hf_atomic64_load_relaxed(&site->longest);
 
-	(void)hf_atomic64_fetch_add_relaxed(&site->waits, 1);
 	(void)hf_atomic64_fetch_add_relaxed(&site->ticks, ticks);
 	while (longest < ticks && !hf_atomic64_try_cmpxchg_relaxed(&site->longest, &longest, ticks))
 		;
+	(void)hf_atomic64_fetch_sub_release(&site->waits, UINT64_MAX); /* + 1; P4 */
 }
 
 /* ---- HOLDFAST_PROFILE: counting --------------------------------------------------------- */
@@ -129,17 +129,6 @@ static const char *const wait_names[] = {
 	[HF_DETAIL_PROFILE_COND_SHARED] = "condition variable between processes",
 };
 
-static bool is_cond(const struct hf_detail_row *row)
-{
-	return row->what == wait_names[HF_DETAIL_PROFILE_COND] ||
-	       row->what == wait_names[HF_DETAIL_PROFILE_COND_SHARED];
-}
-
-static bool is_lock(const struct hf_detail_row *row)
-{
-	return !is_cond(row);
-}
-
 /*
  * A lock has a row of its own. Condition variables that are not static have one for each call that
  * waits there: a server has one for each connection, whose addresses say nothing.
@@ -156,7 +145,7 @@ static void add_site(struct hf_detail_printer *p, const struct hf_detail_wait_si
 
 	if (!row)
 		return;
-	row->what = wait_names[site->kind];
+	row->kind = wait_names[site->kind];
 	row->is_static = is_static;
 	row->object = row->object ? row->object : lock;
 	row->objects += is_by_call || !row->objects;
@@ -167,28 +156,6 @@ static void add_site(struct hf_detail_printer *p, const struct hf_detail_wait_si
 		row->stack = &site->stack;
 	else
 		hf_detail_row_add_site(row, &counts);
-}
-
-static void put_waits(struct hf_detail_printer *p, const struct hf_detail_row *row)
-{
-	if (row)
-		hf_detail_put(p, " %8llu", (unsigned long long)row->waits);
-	else
-		hf_detail_put(p, " %8s", "waits");
-}
-
-static void lock_columns(struct hf_detail_printer *p, const struct hf_detail_row *row)
-{
-	put_waits(p, row);
-	if (!row)
-		hf_detail_put(p, " | locks\n");
-}
-
-static void cond_columns(struct hf_detail_printer *p, const struct hf_detail_row *row)
-{
-	put_waits(p, row);
-	if (!row)
-		hf_detail_put(p, " | condition variables (a wait may be for work)\n");
 }
 
 static int open_output(void)
@@ -207,9 +174,6 @@ static int open_output(void)
 
 static void print_profile(void)
 {
-	static const struct hf_detail_print locks = { is_lock, lock_columns, "locks" };
-	static const struct hf_detail_print conds = { is_cond, cond_columns,
-						      "condition variables" };
 	struct hf_detail_printer *p = hf_detail_printer_open(sizeof(struct hf_detail_row), 1, 1);
 	uint64_t dropped = hf_atomic64_load_relaxed(&recorded->dropped);
 	uint64_t dropped_ns = hf_atomic64_load_relaxed(&recorded->dropped_ns);
@@ -223,8 +187,7 @@ static void print_profile(void)
 	hf_detail_put(p, "holdfast: profile of process %lu (%s)%s\n", (unsigned long)getpid(),
 		      p->program,
 		      dropped || hf_detail_table_count(&p->rows) ? "" : ": no lock was waited for");
-	hf_detail_put_table(p, &locks);
-	hf_detail_put_table(p, &conds);
+	hf_detail_put_rows(p, NULL);
 	if (dropped)
 		hf_detail_put(
 			p,

@@ -18,6 +18,9 @@
  *   P3  Printing may happen in a signal handler, on a stack of 16 KiB, and while threads hold any
  *       lock: so neither malloc() nor stdio's streams, and what is large is mapped. Numbers that
  *       change meanwhile are read one by one.
+ *   P4  A site is printed if it has waits, which are counted last (release) and read first
+ *       (acquire): its other members are then filled in, and its times are at least those of the
+ *       waits.
  */
 #include <stdio.h>
 
@@ -57,7 +60,7 @@ struct hf_detail_site_counts hf_detail_wait_read(const struct hf_detail_wait_sit
 /* One line of the profile, with the lines below it. Times are in nanoseconds. */
 struct hf_detail_row {
 	struct hf_detail_table_entry entry;
-	const char *what;   /* "mutex"; NULL: all rows of the table are one kind */
+	const char *kind;   /* "mutex" */
 	const char *origin; /* "made at", which @stack is; NULL: the objects have an address only */
 	const void *object; /* the first one */
 	bool is_static;     /* the object has a name */
@@ -80,17 +83,6 @@ struct hf_detail_printer {
 	char program[256], name[HF_DETAIL_NAME_ROOM], bytes[8192];
 };
 
-/* One table of the output. */
-struct hf_detail_print {
-	bool (*has)(const struct hf_detail_row *row); /* Is the row in this table? */
-	/*
-	 * The columns behind those of the waits: of a row, or (@row NULL) the rest of the
-	 * heading.
-	 */
-	void (*columns)(struct hf_detail_printer *p, const struct hf_detail_row *row);
-	const char *more; /* what "and 5 more" are: "locks", say */
-};
-
 /* Returns NULL = no memory. @ticks, @ns: passed since the profile began. The caller sets `file`. */
 struct hf_detail_printer *hf_detail_printer_open(size_t row_bytes, uint64_t ticks, uint64_t ns);
 /* Writes what is left, and closes the file, unless that is standard error or -1. */
@@ -99,13 +91,8 @@ void hf_detail_printer_close(struct hf_detail_printer *p);
 /* Finds or adds a row, whose members are 0; NULL = no memory. */
 void *hf_detail_printer_row(struct hf_detail_printer *p, uint64_t key);
 void hf_detail_row_add_site(struct hf_detail_row *row, const struct hf_detail_site_counts *site);
-/*
- * Sorts the rows that has() is true of: the longest waited for first. Returns how many; *@order is
- * for hf_detail_printer_unsort(), NULL = no memory, and there are none.
- */
-uint32_t hf_detail_printer_sort(struct hf_detail_printer *p,
-				bool (*has)(const struct hf_detail_row *row),
-				const struct hf_detail_row ***order);
+/* All rows, the longest waited for first: for hf_detail_printer_unsort(). NULL = none, no memory. */
+const struct hf_detail_row **hf_detail_printer_sort(struct hf_detail_printer *p, uint32_t *count);
 void hf_detail_printer_unsort(struct hf_detail_printer *p, const struct hf_detail_row **order);
 
 uint64_t hf_detail_to_ns(const struct hf_detail_printer *p, uint64_t ticks);
@@ -115,7 +102,9 @@ void hf_detail_flush(struct hf_detail_printer *p);
 /* Valid until the next call. */
 const char *hf_detail_name_of(struct hf_detail_printer *p, const void *address,
 			      enum hf_detail_name how);
-void hf_detail_put_table(struct hf_detail_printer *p, const struct hf_detail_print *table);
+/* The table. @put_more: a line about a row, behind its place; NULL = none. */
+void hf_detail_put_rows(struct hf_detail_printer *p,
+			void (*put_more)(struct hf_detail_printer *, const struct hf_detail_row *));
 
 /* For "%llu.%03llu": ns as microseconds, or microseconds as milliseconds. */
 #define HF_DETAIL_THOUSANDTHS(n) (unsigned long long)((n) / 1000), (unsigned long long)((n) % 1000)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * symbol - names addresses by the symbols of the mapped objects, or of their debug files: by build
- * id, or the one that the object links to.
+ * symbol - names addresses by the symbols of the mapped objects, or of their debug files.
  *
  * dladdr() knows only exported names, takes the loader's lock, and is not for signal handlers. This
  * reads /proc/self/maps, and from the files what is needed. It does not map the files, so one that
@@ -17,12 +16,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "symbol.h"
 
-enum { MAPS_BYTES = 1 << 20, OBJECTS = 256, IMAGES = 16, CPP_NAME = 192 };
+enum { MAPS_BYTES = 1 << 22, OBJECTS = 4096, IMAGES = 16, CPP_NAME = 192, BUILD_ID = 20 };
 
 /* An executable or shared object in memory: what is mapped from one file, and its .bss after it. */
 struct object {
@@ -36,25 +36,57 @@ struct part {
 	size_t size;
 };
 
-/* One table of symbols and the text of their names. */
+/* One table of symbols: those of functions and objects, sorted by their addresses. */
 struct names {
-	struct part symbols, text;
+	struct part symbols, text, sorted;
+	uint32_t count;
 };
+
+enum { OWN, DEBUG, EXPORTED, TABLES }; /* in the order in which they are searched */
 
 struct image {
 	const char *path;
 	struct part segments;
-	struct names names, debug, exported; /* in the order in which they are searched */
+	struct names tables[TABLES];
 };
 
 struct hf_detail_symbols {
 	struct object objects[OBJECTS];
 	struct image images[IMAGES];
 	uint32_t object_count, image_count;
-	char path[PATH_MAX + 64];  /* of a debug file */
-	unsigned char chunk[4096]; /* of a file that is read through */
+	char program[PATH_MAX], path[PATH_MAX + 64]; /* path: of a debug file */
 	char maps[MAPS_BYTES];
 };
+
+/* ---- sorting ---------------------------------------------------------------------------- */
+
+/* Of a heap: an item's children, 2n + 1 and 2n + 2, come before it, so the first one comes last. */
+static void sift_down(const void **items, uint32_t at, uint32_t count, hf_detail_before_t *before)
+{
+	const void *item = items[at];
+
+	for (uint32_t child; (child = 2 * at + 1) < count; at = child) {
+		if (child + 1 < count && before(items[child], items[child + 1]))
+			child++;
+		if (!before(item, items[child]))
+			break;
+		items[at] = items[child];
+	}
+	items[at] = item;
+}
+
+void hf_detail_sort(const void **items, uint32_t count, hf_detail_before_t *before)
+{
+	for (uint32_t at = count / 2; at-- > 0;)
+		sift_down(items, at, count, before);
+	while (count > 1) {
+		const void *last = items[0];
+
+		items[0] = items[--count];
+		items[count] = last;
+		sift_down(items, 0, count, before);
+	}
+}
 
 /* ---- /proc/self/maps -------------------------------------------------------------------- */
 
@@ -106,6 +138,7 @@ struct hf_detail_symbols *hf_detail_symbols_load(void)
 
 	if (s == MAP_FAILED)
 		return NULL;
+	(void)!readlink("/proc/self/exe", s->program, sizeof(s->program) - 1);
 	file = open_file("/proc/self/maps");
 	while (file >= 0 && len < MAPS_BYTES - 1) {
 		ssize_t n = read(file, s->maps + len, MAPS_BYTES - 1 - len);
@@ -147,14 +180,14 @@ static void drop_names(struct names *names)
 {
 	drop_part(&names->symbols);
 	drop_part(&names->text);
+	drop_part(&names->sorted);
 }
 
 static void close_image(struct image *image)
 {
 	drop_part(&image->segments);
-	drop_names(&image->names);
-	drop_names(&image->debug);
-	drop_names(&image->exported);
+	for (int i = 0; i < TABLES; i++)
+		drop_names(&image->tables[i]);
 }
 
 void hf_detail_symbols_unload(struct hf_detail_symbols *s)
@@ -181,6 +214,17 @@ static bool read_exactly(int file, uint64_t offset, void *to, size_t len)
 	return done == len;
 }
 
+static struct part allocate(size_t size)
+{
+	struct part part = { NULL, size };
+
+	part.bytes =
+		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (part.bytes == MAP_FAILED)
+		part.bytes = NULL;
+	return part;
+}
+
 /* Reads a part of a file. It has no bytes if it does not lie in the file. */
 static struct part read_part(int file, uint64_t offset, uint64_t len)
 {
@@ -189,18 +233,15 @@ static struct part read_part(int file, uint64_t offset, uint64_t len)
 
 	if (!len || end < 0 || len > (uint64_t)end)
 		return part;
-	part.bytes =
-		mmap(NULL, part.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (part.bytes == MAP_FAILED)
-		part.bytes = NULL;
-	else if (!read_exactly(file, offset, part.bytes, part.size))
+	part = allocate(part.size);
+	if (part.bytes && !read_exactly(file, offset, part.bytes, part.size))
 		drop_part(&part);
 	return part;
 }
 
 static bool read_header(int file, Elf64_Ehdr *header)
 {
-	return read_exactly(file, 0, header, sizeof(*header)) &&
+	return file >= 0 && read_exactly(file, 0, header, sizeof(*header)) &&
 	       memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
 	       header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_shentsize == sizeof(Elf64_Shdr);
 }
@@ -208,6 +249,31 @@ static bool read_header(int file, Elf64_Ehdr *header)
 static struct part read_sections(int file, const Elf64_Ehdr *header)
 {
 	return read_part(file, header->e_shoff, (uint64_t)header->e_shnum * sizeof(Elf64_Shdr));
+}
+
+static bool is_lower(const void *a, const void *b)
+{
+	return ((const Elf64_Sym *)a)->st_value < ((const Elf64_Sym *)b)->st_value;
+}
+
+/* Lists the symbols that an address may lie in: a program may have a million. */
+static void sort_names(struct names *names)
+{
+	const Elf64_Sym *symbol = names->symbols.bytes;
+	size_t count = names->symbols.size / sizeof(*symbol);
+	const void **sorted;
+
+	names->sorted = allocate(count * sizeof(*sorted));
+	sorted = names->sorted.bytes;
+	for (; sorted && count > 0; count--, symbol++) {
+		int type = ELF64_ST_TYPE(symbol->st_info);
+
+		if ((type == STT_FUNC || type == STT_OBJECT) && symbol->st_shndx != SHN_UNDEF &&
+		    symbol->st_size && symbol->st_name < names->text.size)
+			sorted[names->count++] = symbol;
+	}
+	if (names->count)
+		hf_detail_sort(sorted, names->count, is_lower);
 }
 
 /* Reads the file's table of symbols of this type, SHT_SYMTAB or SHT_DYNSYM. */
@@ -222,70 +288,29 @@ static void read_names(int file, const struct part *sections, uint32_t type, str
 		names->symbols = read_part(file, section[i].sh_offset, section[i].sh_size);
 		section = &section[section[i].sh_link];
 		names->text = read_part(file, section->sh_offset, section->sh_size);
-		if (!names->symbols.bytes || !names->text.bytes)
-			drop_names(names);
-		else
+		if (names->symbols.bytes && names->text.bytes) {
 			((char *)names->text.bytes)[names->text.size - 1] = '\0';
+			sort_names(names);
+		} else {
+			drop_names(names);
+		}
 		return;
 	}
 }
 
 /* ---- debug files ------------------------------------------------------------------------ */
 
-/* The CRC-32 of a file, by halves of a byte. It tells a debug file of another build. */
-static uint32_t checksum(struct hf_detail_symbols *s, int file)
+/* The build id tells a debug file of another build. */
+static bool read_build_id(int file, const struct part *segments, unsigned char *id)
 {
-	uint32_t table[16], crc = ~0u;
-	off_t at = 0;
-	ssize_t n;
+	const Elf64_Phdr *segment = segments->bytes;
+	size_t count = segment ? segments->size / sizeof(*segment) : 0;
 
-	for (uint32_t i = 0; i < 16; i++) {
-		table[i] = i;
-		for (int bit = 0; bit < 4; bit++)
-			table[i] = table[i] >> 1 ^ (table[i] & 1 ? 0xedb88320 : 0);
-	}
-	for (; (n = pread(file, s->chunk, sizeof(s->chunk), at)) > 0; at += n) {
-		for (ssize_t i = 0; i < n; i++) {
-			crc ^= s->chunk[i];
-			crc = crc >> 4 ^ table[crc & 15];
-			crc = crc >> 4 ^ table[crc & 15];
-		}
-	}
-	return ~crc;
-}
-
-/*
- * Reads the symbols of the debug file s->path. @crc NULL = any file with this name is the right
- * one.
- */
-static bool read_debug(struct hf_detail_symbols *s, struct image *image, const uint32_t *crc)
-{
-	int file = open_file(s->path);
-	struct part sections = { NULL, 0 };
-	Elf64_Ehdr header;
-
-	if (file < 0)
-		return false;
-	if ((!crc || checksum(s, file) == *crc) && read_header(file, &header)) {
-		sections = read_sections(file, &header);
-		read_names(file, &sections, SHT_SYMTAB, &image->debug);
-		drop_part(&sections);
-	}
-	(void)close(file);
-	return image->debug.symbols.bytes;
-}
-
-/* "/usr/lib/debug/.build-id/ab/cdef.debug" */
-static bool find_by_build_id(struct hf_detail_symbols *s, struct image *image, int file)
-{
-	const Elf64_Phdr *segment = image->segments.bytes;
-	const Elf64_Phdr *last = segment + image->segments.size / sizeof(*segment);
-
-	for (; segment < last; segment++) {
-		struct { /* the note, as ld writes it: the first of its segment */
+	for (; count > 0; count--, segment++) {
+		struct { /* the note, as ld writes it */
 			Elf64_Nhdr head;
 			char name[4];
-			unsigned char id[20];
+			unsigned char id[BUILD_ID];
 		} note;
 		uint64_t at = segment->p_offset, end = at + segment->p_filesz;
 
@@ -293,29 +318,58 @@ static bool find_by_build_id(struct hf_detail_symbols *s, struct image *image, i
 		       read_exactly(file, at, &note, sizeof(note));
 		     at += sizeof(note.head) + (((uint64_t)note.head.n_namesz + 3) & ~3u) +
 			   (((uint64_t)note.head.n_descsz + 3) & ~3u)) {
-			size_t len;
-
-			if (note.head.n_type != NT_GNU_BUILD_ID || note.head.n_namesz != 4 ||
-			    note.head.n_descsz != sizeof(note.id))
-				continue;
-			len = (size_t)snprintf(s->path, sizeof(s->path),
-					       "/usr/lib/debug/.build-id/%02x/", note.id[0]);
-			for (size_t i = 1; i < sizeof(note.id); i++)
-				len += (size_t)snprintf(s->path + len, sizeof(s->path) - len,
-							"%02x", note.id[i]);
-			(void)snprintf(s->path + len, sizeof(s->path) - len, ".debug");
-			return read_debug(s, image, NULL);
+			if (note.head.n_type == NT_GNU_BUILD_ID && note.head.n_namesz == 4 &&
+			    note.head.n_descsz == BUILD_ID) {
+				memcpy(id, note.id, BUILD_ID);
+				return true;
+			}
 		}
 	}
 	return false;
 }
 
+/* Reads the symbols of the debug file s->path, if it has this build id. */
+static bool read_debug(struct hf_detail_symbols *s, struct image *image, const unsigned char *id)
+{
+	int file = open_file(s->path);
+	struct names *names = &image->tables[DEBUG];
+	struct part sections, segments;
+	unsigned char found[BUILD_ID];
+	Elf64_Ehdr header;
+
+	if (read_header(file, &header)) {
+		segments = read_part(file, header.e_phoff,
+				     (uint64_t)header.e_phnum * sizeof(Elf64_Phdr));
+		sections = read_sections(file, &header);
+		if (read_build_id(file, &segments, found) && memcmp(found, id, BUILD_ID) == 0)
+			read_names(file, &sections, SHT_SYMTAB, names);
+		drop_part(&segments);
+		drop_part(&sections);
+	}
+	if (file >= 0)
+		(void)close(file);
+	return names->symbols.bytes;
+}
+
+/* "/usr/lib/debug/.build-id/ab/cdef.debug" */
+static bool find_by_build_id(struct hf_detail_symbols *s, struct image *image,
+			     const unsigned char *id)
+{
+	size_t len = (size_t)snprintf(s->path, sizeof(s->path), "/usr/lib/debug/.build-id/%02x/",
+				      id[0]);
+
+	for (size_t i = 1; i < BUILD_ID; i++)
+		len += (size_t)snprintf(s->path + len, sizeof(s->path) - len, "%02x", id[i]);
+	(void)snprintf(s->path + len, sizeof(s->path) - len, ".debug");
+	return read_debug(s, image, id);
+}
+
 /*
- * What `objcopy --add-gnu-debuglink` names in a section: "NAME", padding to four bytes, the
- * checksum. The file is beside the object, in .debug there, or below /usr/lib/debug.
+ * What `objcopy --add-gnu-debuglink` names in a section. The file is beside the object, in .debug
+ * there, or below /usr/lib/debug.
  */
 static void find_by_link(struct hf_detail_symbols *s, struct image *image, int file,
-			 const struct part *sections, uint32_t names)
+			 const struct part *sections, uint32_t names, const unsigned char *id)
 {
 	static const char *const folders[] = { "", "", "/usr/lib/debug" };
 	static const char *const below[] = { "", ".debug/", "" };
@@ -324,21 +378,18 @@ static void find_by_link(struct hf_detail_symbols *s, struct image *image, int f
 	size_t count = section ? sections->size / sizeof(*section) : 0;
 
 	for (size_t i = 0; i < count && names < count; i++) {
-		char name[15] = "", link[256];
-		uint64_t len = section[i].sh_size;
-		uint32_t crc;
+		char name[15] = "", link[256] = "";
+		size_t len = section[i].sh_size < sizeof(link) ? section[i].sh_size : 0;
 
 		(void)read_exactly(file, section[names].sh_offset + section[i].sh_name, name,
 				   sizeof(name));
-		if (memcmp(name, ".gnu_debuglink", sizeof(name)) != 0 || len < 8 ||
-		    len > sizeof(link) || !read_exactly(file, section[i].sh_offset, link, len) ||
-		    strnlen(link, len) > len - 5)
+		if (memcmp(name, ".gnu_debuglink", sizeof(name)) != 0 ||
+		    !read_exactly(file, section[i].sh_offset, link, len))
 			continue;
-		memcpy(&crc, link + len - 4, 4);
 		for (int n = 0; n < 3; n++) {
 			(void)snprintf(s->path, sizeof(s->path), "%s%.*s%s%s", folders[n], folder,
 				       image->path, below[n], link);
-			if (read_debug(s, image, &crc))
+			if (read_debug(s, image, id))
 				return;
 		}
 	}
@@ -347,6 +398,7 @@ static void find_by_link(struct hf_detail_symbols *s, struct image *image, int f
 static const struct image *open_image(struct hf_detail_symbols *s, const char *path)
 {
 	struct image *image = s->images;
+	unsigned char id[BUILD_ID];
 	struct part sections;
 	Elf64_Ehdr header;
 	int file;
@@ -360,15 +412,17 @@ static const struct image *open_image(struct hf_detail_symbols *s, const char *p
 	else
 		s->image_count++;
 	*image = (struct image){ .path = path };
-	file = open_file(path);
-	if (file >= 0 && read_header(file, &header)) {
+	/* The program's file may be deleted, or another one now, as after an upgrade. */
+	file = open_file(strcmp(path, s->program) == 0 ? "/proc/self/exe" : path);
+	if (read_header(file, &header)) {
 		sections = read_sections(file, &header);
 		image->segments = read_part(file, header.e_phoff,
 					    (uint64_t)header.e_phnum * sizeof(Elf64_Phdr));
-		read_names(file, &sections, SHT_SYMTAB, &image->names);
-		read_names(file, &sections, SHT_DYNSYM, &image->exported);
-		if (!image->names.symbols.bytes && !find_by_build_id(s, image, file))
-			find_by_link(s, image, file, &sections, header.e_shstrndx);
+		read_names(file, &sections, SHT_SYMTAB, &image->tables[OWN]);
+		read_names(file, &sections, SHT_DYNSYM, &image->tables[EXPORTED]);
+		if (!image->tables[OWN].symbols.bytes &&
+		    read_build_id(file, &image->segments, id) && !find_by_build_id(s, image, id))
+			find_by_link(s, image, file, &sections, header.e_shstrndx, id);
 		drop_part(&sections);
 	}
 	if (file >= 0)
@@ -387,6 +441,7 @@ static bool to_virtual(const struct image *image, const struct object *object, c
 {
 	const Elf64_Phdr *segment = image->segments.bytes;
 	size_t count = segment ? image->segments.size / sizeof(*segment) : 0;
+	uint64_t page = getauxval(AT_PAGESZ);
 	bool is_first = true;
 
 	*virtual = (uintptr_t)address - object->start;
@@ -394,7 +449,7 @@ static bool to_virtual(const struct image *image, const struct object *object, c
 		if (segment[i].p_type != PT_LOAD)
 			continue;
 		if (is_first)
-			*virtual += segment[i].p_vaddr & ~(segment[i].p_align - 1);
+			*virtual += segment[i].p_vaddr & ~(page - 1);
 		is_first = false;
 		if (*virtual - segment[i].p_vaddr < segment[i].p_memsz)
 			return true;
@@ -404,25 +459,34 @@ static bool to_virtual(const struct image *image, const struct object *object, c
 
 /*
  * A global symbol is preferred to local ones. Returns the name, and how far @address is behind
- * it.
+ * it. A symbol may lie in a longer one, but not behind many.
  */
 static const char *search(const struct names *names, uint64_t address, uint64_t *behind)
 {
-	const Elf64_Sym *symbol = names->symbols.bytes;
+	enum { MOST = 64 };
+	const Elf64_Sym *const *sorted = names->sorted.bytes;
 	const char *text = names->text.bytes, *name = NULL;
-	size_t left = symbol ? names->symbols.size / sizeof(*symbol) : 0;
+	uint32_t low = 0, high = names->count; /* those below `low` begin at or before it */
 
-	for (; left > 0; left--, symbol++) {
-		int kind = ELF64_ST_TYPE(symbol->st_info);
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
 
-		if ((kind == STT_FUNC || kind == STT_OBJECT) && symbol->st_shndx != SHN_UNDEF &&
-		    address - symbol->st_value < symbol->st_size &&
-		    symbol->st_name < names->text.size) {
-			*behind = address - symbol->st_value;
-			name = text + symbol->st_name;
-			if (ELF64_ST_BIND(symbol->st_info) == STB_GLOBAL)
-				break;
-		}
+		if (sorted[middle]->st_value <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (uint32_t left = MOST; low > 0 && left > 0; left--) {
+		const Elf64_Sym *symbol = sorted[--low];
+
+		if (name && address - symbol->st_value != *behind)
+			break;
+		if (address - symbol->st_value >= symbol->st_size)
+			continue;
+		*behind = address - symbol->st_value;
+		name = text + symbol->st_name;
+		if (ELF64_ST_BIND(symbol->st_info) == STB_GLOBAL)
+			break;
 	}
 	return name && *name ? name : NULL;
 }
@@ -447,11 +511,8 @@ size_t hf_detail_symbol(struct hf_detail_symbols *s, char *to, size_t room, cons
 		return (size_t)len < room ? (size_t)len : room - 1;
 	}
 	path = how == HF_DETAIL_NAME_SHORT ? strrchr(object->path, '/') + 1 : object->path;
-	name = search(&image->names, virtual, &behind);
-	if (!name)
-		name = search(&image->debug, virtual, &behind);
-	if (!name)
-		name = search(&image->exported, virtual, &behind);
+	for (int i = 0; !name && i < TABLES; i++)
+		name = search(&image->tables[i], virtual, &behind);
 	if (name && hf_detail_cpp_name(cpp, sizeof(cpp), name))
 		name = cpp;
 	if (!name)

@@ -48,6 +48,10 @@ bool hf_detail_symbol_is_in_object(const struct hf_detail_symbols *symbols, cons
 uint32_t hf_detail_stack_end(struct hf_detail_symbols *symbols,
 			     const struct hf_detail_stack *stack);
 
+/* Sorts pointers. Not by qsort(), which allocates. */
+typedef bool hf_detail_before_t(const void *a, const void *b);
+void hf_detail_sort(const void **items, uint32_t count, hf_detail_before_t *before);
+
 /*
  * cpp.c: "node::Worker::Run" of "_ZN4node6Worker3RunEv". Returns the length; 0 = not understood, or
  * no room.

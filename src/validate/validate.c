@@ -4,6 +4,7 @@
 
 #include "holdfast/internal/atomic.h"
 #include "../env/env.h"
+#include "../profile/table.h"
 #include "../report/report.h"
 #if defined(HF_ENV_HAS_COPIES)
 #include "../process/process.h"
@@ -160,17 +161,9 @@ static void drop(volatile struct held *mine)
 	held_count = held_count - 1;
 }
 
-/* A hash: each bit of the result depends on all bits. */
-static uint64_t mix(uint64_t bits)
-{
-	bits = (bits ^ bits >> 32) * 0x9e3779b97f4a7c15u;
-	bits = (bits ^ bits >> 29) * 0xbf58476d1ce4e5b9u;
-	return bits ^ bits >> 32;
-}
-
 static uint64_t mix_address(const void *address)
 {
-	return mix((uint64_t)(uintptr_t)address + 1);
+	return hf_detail_table_key((uint64_t)(uintptr_t)address + 1);
 }
 
 /*
@@ -232,7 +225,7 @@ static void set_class(const void *lock, const void *key)
 static struct pair *find_pair(uint64_t low, uint64_t high)
 {
 	/* Identities may be small numbers: no two pairs of such have one sum. */
-	uint64_t key = mix(low * 0x9e3779b97f4a7c15u + high) | 1;
+	uint64_t key = hf_detail_table_key(low * 0x9e3779b97f4a7c15u + high) | 1;
 
 	for (uint64_t i = 0, step = key >> 32 | 1; i < PROBES; i++) {
 		struct pair *pair = &pairs[((key >> 1) + i * step) % HF_VALIDATE_PAIRS];
@@ -294,7 +287,7 @@ static uint64_t identity(const void *lock)
 {
 	uint64_t bits = mix_address(lock);
 
-	return mix(bits + hf_atomic32_load_relaxed(&generations[bits % GENERATIONS]));
+	return hf_detail_table_key(bits + hf_atomic32_load_relaxed(&generations[bits % GENERATIONS]));
 }
 #else
 static void note_taker(const void *lock)

@@ -161,11 +161,14 @@ enum hf_run_origin {
 	HF_RUN_FIRST_USED, /* no init was called, and it is elsewhere, as of C++ */
 };
 
+/* What threads wait for. */
+enum hf_run_kind { HF_RUN_MUTEX, HF_RUN_COND };
+
 /* Its members are constant, but for `objects`. */
 struct hf_run_place {
 	struct hf_detail_table_entry entry;
 	enum hf_run_origin origin;
-	bool is_cond;
+	enum hf_run_kind kind;
 	const void *object; /* the first one that was made here */
 	hf_atomic64_t objects;
 	struct hf_detail_stack stack;
@@ -182,29 +185,30 @@ void hf_run_stacks_start(void);
 void hf_run_stack(struct hf_detail_stack *stack, const void *caller);
 
 /* The number of the place that makes @object now. */
-uint32_t hf_run_place_of_init(const void *object, bool is_cond, const void *caller);
+uint32_t hf_run_place_of_init(const void *object, enum hf_run_kind kind, const void *caller);
 /* The same of an object that was not initialised by a call. */
-uint32_t hf_run_place_of_use(const void *object, bool is_cond, const void *caller);
+uint32_t hf_run_place_of_use(const void *object, enum hf_run_kind kind, const void *caller);
 
 /* ---- run_profile.c: counting ---------------------------------------------------------------- */
 
 enum { HF_RUN_EVENTS = 65536 };
 
-/* What one thread did with the mutexes of one place. Only it writes that. Times are in ticks. */
-struct hf_run_mutex_record {
-	hf_atomic64_t taken, contended, timed_out, owner_changes;
-	hf_atomic64_t wait, wait_longest, held, held_longest;
+/* What a thread counts. Times are in ticks. */
+enum hf_run_count {
+	HF_RUN_USED, /* how often it was taken, or signalled */
+	HF_RUN_WAITS,
+	HF_RUN_TIMED_OUT, /* of the waits */
+	HF_RUN_WAIT,
+	HF_RUN_LONGEST,
+	HF_RUN_ODD, /* changes of the owner; signals without a waiter */
+	HF_RUN_HELD,
+	HF_RUN_HELD_LONGEST,
+	HF_RUN_COUNTS
 };
 
-/* The same of condition variables. */
-struct hf_run_cond_record {
-	hf_atomic64_t waits, timed_out, signals, unheard; /* unheard: signals without a waiter */
-	hf_atomic64_t wait, wait_longest;
-};
-
-union hf_run_record { /* as the place says */
-	struct hf_run_mutex_record mutex;
-	struct hf_run_cond_record cond;
+/* What one thread did with the objects of one place. Only it writes that. */
+struct hf_run_record {
+	hf_atomic64_t count[HF_RUN_COUNTS];
 };
 
 /* A wait or a hold that took long: for the time line. */
@@ -214,10 +218,10 @@ struct hf_run_event {
 	hf_atomic32_t what; /* 0 = not written yet */
 };
 
-enum { HF_RUN_WAITED = 1, HF_RUN_HELD = 2, HF_RUN_COND_WAITED = 3 };
+enum { HF_RUN_HAS_WAITED = 1, HF_RUN_HAS_HELD = 2 };
 
 extern struct hf_detail_table hf_run_sites; /* of struct hf_detail_wait_site; `what` is a place */
-/* 1 = this process has waited for a mutex or at a condition variable. */
+/* 1 = this process has waited. */
 extern hf_atomic32_t hf_run_has_waited;
 extern struct hf_run_event *hf_run_events; /* NULL = no time line was asked for */
 extern hf_atomic32_t hf_run_event_count;
@@ -226,11 +230,9 @@ extern uint64_t hf_run_start_ticks, hf_run_start_ns;
 
 void hf_run_profile_start(bool has_events);
 void hf_run_profile_taken(struct hf_run_mutex *m, uint64_t start, const void *caller);
-/* A wait for a mutex with a limit has ended without it. */
-void hf_run_profile_gave_up(uint32_t place, uint64_t start, const void *caller);
+void hf_run_profile_waited(uint32_t place, uint64_t start, uint64_t end, bool timed_out,
+			   const void *caller);
 void hf_run_profile_held(uint32_t place, uint64_t since, uint64_t now);
-void hf_run_profile_cond_waited(uint32_t place, uint64_t start, uint64_t end, bool signalled,
-				const void *caller);
 /*
  * Since when this thread's last wait for a mutex inside of the library lasted; 0 = there was none.
  */
@@ -264,7 +266,7 @@ struct hf_run_memo {
 
 struct hf_run_thread {
 	struct hf_run_thread *next_unused;
-	struct hf_detail_table records; /* of union hf_run_record: by the place's number + 1 */
+	struct hf_detail_table records; /* of struct hf_run_record: by the place's number + 1 */
 	uint64_t waited;                /* ticks, since its last stack */
 	struct hf_run_call calls[HF_RUN_CALLS];
 	struct hf_run_memo memos[HF_RUN_MEMOS];

@@ -49,7 +49,7 @@ static uint32_t place_of(struct hf_run_cond *c, const void *caller)
 	uint32_t place = __atomic_load_n(&c->place, __ATOMIC_RELAXED);
 
 	if (!place) {
-		place = hf_run_place_of_use(c, true, caller);
+		place = hf_run_place_of_use(c, HF_RUN_COND, caller);
 		__atomic_store_n(&c->place, place, __ATOMIC_RELAXED);
 	}
 	return place;
@@ -150,9 +150,9 @@ int hf_run_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clo
 	else
 		signalled = wait_own(c, m, hf_run_deadline(clock, end), caller);
 	if (start)
-		hf_run_profile_cond_waited(place, start,
-					   hf_run_relocks ? hf_run_relocks : hf_run_ticks(),
-					   signalled, caller);
+		hf_run_profile_waited(place, start,
+				      hf_run_relocks ? hf_run_relocks : hf_run_ticks(), !signalled,
+				      caller);
 	hf_run_wait_ended(signalled);
 	if (error)
 		return error;
@@ -239,7 +239,7 @@ void hf_run_cond_init(pthread_cond_t *cond, clockid_t clock, const void *caller)
 	memset(cond, 0, sizeof(*cond));
 	*hf_run_cond_flags(cond) = clock == CLOCK_MONOTONIC ? HF_RUN_COND_IS_MONOTONIC : 0;
 	if (is_profiled())
-		own(cond)->place = hf_run_place_of_init(cond, true, caller);
+		own(cond)->place = hf_run_place_of_init(cond, HF_RUN_COND, caller);
 }
 
 HF_RUN_EXPORT int pthread_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attr)

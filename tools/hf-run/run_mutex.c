@@ -88,7 +88,7 @@ void hf_run_taken(struct hf_run_mutex *m, uint64_t start, const void *caller)
 		set_owner(m, &hf_run_me);
 	m->depth = 1;
 	if (is_watched(HF_RUN_VALIDATE | HF_RUN_PROFILE) && !m->place)
-		m->place = hf_run_place_of_use(m, false, caller);
+		m->place = hf_run_place_of_use(m, HF_RUN_MUTEX, caller);
 	if (is_watched(HF_RUN_VALIDATE)) {
 		hf_run_call_site = caller;
 		hf_detail_validate_locked(&m->lock.word);
@@ -191,7 +191,7 @@ static __attribute__((noinline)) int lock_any(struct hf_run_mutex *m, clockid_t 
 		}
 		error = wait_for(m, clock, end, caller);
 		if (error && start)
-			hf_run_profile_gave_up(m->place, start, caller);
+			hf_run_profile_waited(m->place, start, hf_run_ticks(), true, caller);
 		if (error)
 			return error;
 	}
@@ -345,7 +345,7 @@ void hf_run_init(pthread_mutex_t *mutex, int kind, const void *caller)
 	memset(mutex, 0, sizeof(*mutex));
 	m->kind = kind;
 	if (is_watched(HF_RUN_VALIDATE | HF_RUN_PROFILE))
-		m->place = hf_run_place_of_init(m, false, caller);
+		m->place = hf_run_place_of_init(m, HF_RUN_MUTEX, caller);
 }
 
 HF_RUN_EXPORT int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attr)

@@ -248,10 +248,10 @@ const struct hf_run_place *hf_run_place(uint32_t number)
 	return place_at(number);
 }
 
-static uint32_t find_place(uint64_t id, enum hf_run_origin origin, const void *object, bool is_cond,
-			   const struct hf_detail_stack *stack)
+static uint32_t find_place(uint64_t id, enum hf_run_origin origin, const void *object,
+			   enum hf_run_kind kind, const struct hf_detail_stack *stack)
 {
-	uint64_t key = hf_detail_table_key(id ^ (uint64_t)(2 * origin + is_cond) << 60);
+	uint64_t key = hf_detail_table_key(id ^ ((uint64_t)kind << 60 | (uint64_t)origin << 58));
 	uint32_t number = hf_detail_table_find(&places, key, sizeof(no_room));
 	struct hf_run_place *place;
 
@@ -262,7 +262,7 @@ static uint32_t find_place(uint64_t id, enum hf_run_origin origin, const void *o
 			*place = (struct hf_run_place){
 				.entry.key = key,
 				.origin = origin,
-				.is_cond = is_cond,
+				.kind = kind,
 				.object = object,
 				.stack = *stack,
 			};
@@ -273,21 +273,21 @@ static uint32_t find_place(uint64_t id, enum hf_run_origin origin, const void *o
 	return number;
 }
 
-uint32_t hf_run_place_of_init(const void *object, bool is_cond, const void *caller)
+uint32_t hf_run_place_of_init(const void *object, enum hf_run_kind kind, const void *caller)
 {
 	struct hf_detail_stack stack;
 
 	hf_run_stack(&stack, caller);
-	return find_place(hf_detail_stack_hash(&stack), HF_RUN_MADE_BY_INIT, object, is_cond,
+	return find_place(hf_detail_stack_hash(&stack), HF_RUN_MADE_BY_INIT, object, kind,
 			  &stack);
 }
 
-uint32_t hf_run_place_of_use(const void *object, bool is_cond, const void *caller)
+uint32_t hf_run_place_of_use(const void *object, enum hf_run_kind kind, const void *caller)
 {
 	struct hf_detail_stack stack;
 
 	hf_run_stack(&stack, caller);
 	if (is_in_object(object))
-		return find_place((uintptr_t)object, HF_RUN_IS_STATIC, object, is_cond, &stack);
-	return find_place(hf_detail_stack_hash(&stack), HF_RUN_FIRST_USED, object, is_cond, &stack);
+		return find_place((uintptr_t)object, HF_RUN_IS_STATIC, object, kind, &stack);
+	return find_place(hf_detail_stack_hash(&stack), HF_RUN_FIRST_USED, object, kind, &stack);
 }

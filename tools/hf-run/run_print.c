@@ -12,18 +12,23 @@
 
 #include "run.h"
 
+/* Names of the kinds, and of what is counted of each, in JSON; NULL: it is not. */
+static const struct {
+	const char *name, *counts[HF_RUN_COUNTS];
+} kinds[] = {
+	[HF_RUN_MUTEX] = { "mutex",
+			   { "taken", "contended", "timed_out", "wait_ns", "wait_longest_ns",
+			     "owner_changes", "held_ns", "held_longest_ns" } },
+	[HF_RUN_COND] = { "condition variable",
+			  { "signals", "waits", "timed_out", "wait_ns", "wait_longest_ns",
+			    "unheard" } },
+};
+
 /* One place, all threads added up. */
 struct row {
 	struct hf_detail_row common;
 	const struct hf_run_place *place;
-	union {
-		struct {
-			uint64_t timed_out, owner_changes, held, held_longest;
-		} mutex;
-		struct {
-			uint64_t timed_out, signals, unheard;
-		} cond;
-	};
+	uint64_t count[HF_RUN_COUNTS]; /* times in nanoseconds */
 };
 
 static char target[PATH_MAX]; /* empty = standard error */
@@ -31,23 +36,17 @@ static bool is_first;         /* the process that hf-run started; the others are
 
 #define THOUSANDTHS HF_DETAIL_THOUSANDTHS
 
+__extension__ typedef unsigned __int128 hf_run_wide_t;
+
 /* For "%llu.%llu": a share in percent. */
-#define PERCENT(part, whole)                                                                       \
-	(unsigned long long)((whole) ? (part)*100 / (whole) : 0),                                  \
-		(unsigned long long)((whole) ? (part)*1000 / (whole) % 10 : 0)
+#define PERCENT(part, whole) permille(part, whole) / 10, permille(part, whole) % 10
+
+static unsigned long long permille(uint64_t part, uint64_t whole)
+{
+	return whole ? (unsigned long long)((hf_run_wide_t)part * 1000 / whole) : 0;
+}
 
 /* ---- adding up -------------------------------------------------------------------------- */
-
-static uint64_t get(const hf_atomic64_t *counter)
-{
-	return hf_atomic64_load_relaxed(counter);
-}
-
-static void raise_to(uint64_t *longest, uint64_t ns)
-{
-	if (*longest < ns)
-		*longest = ns;
-}
 
 static const char *origin_of(uint32_t number, const struct hf_run_place *place)
 {
@@ -64,58 +63,59 @@ static struct row *row_of(struct hf_detail_printer *p, uint32_t number)
 
 	if (row && !row->place) {
 		row->place = hf_run_place(number);
+		row->common.kind = kinds[row->place->kind].name;
 		row->common.origin = origin_of(number, row->place);
 		row->common.object = row->place->object;
 		row->common.is_static = row->place->origin == HF_RUN_IS_STATIC;
 		row->common.stack = &row->place->stack;
-		row->common.objects = get(&row->place->objects);
+		row->common.objects = hf_atomic64_load_relaxed(&row->place->objects);
 	}
 	return row;
 }
 
-static void add_mutex(struct hf_detail_printer *p, uint32_t number,
-		      const struct hf_run_mutex_record *record)
+static bool is_time(int what)
 {
-	struct row *row = get(&record->taken) | get(&record->timed_out) ? row_of(p, number) : NULL;
-
-	if (!row)
-		return;
-	row->common.used += get(&record->taken);
-	row->common.waits += get(&record->contended);
-	row->common.wait += hf_detail_to_ns(p, get(&record->wait));
-	raise_to(&row->common.longest, hf_detail_to_ns(p, get(&record->wait_longest)));
-	row->mutex.timed_out += get(&record->timed_out);
-	row->mutex.owner_changes += get(&record->owner_changes);
-	row->mutex.held += hf_detail_to_ns(p, get(&record->held));
-	raise_to(&row->mutex.held_longest, hf_detail_to_ns(p, get(&record->held_longest)));
+	return what == HF_RUN_WAIT || what == HF_RUN_HELD;
 }
 
-static void add_cond(struct hf_detail_printer *p, uint32_t number,
-		     const struct hf_run_cond_record *record)
+static bool is_longest(int what)
 {
-	struct row *row = get(&record->waits) | get(&record->signals) ? row_of(p, number) : NULL;
+	return what == HF_RUN_LONGEST || what == HF_RUN_HELD_LONGEST;
+}
 
+static void add_record(struct hf_detail_printer *p, uint32_t place,
+		       const struct hf_run_record *record)
+{
+	uint64_t count[HF_RUN_COUNTS];
+	struct row *row;
+
+	for (int i = 0; i < HF_RUN_COUNTS; i++)
+		count[i] = hf_atomic64_load_relaxed(&record->count[i]);
+	row = count[HF_RUN_USED] | count[HF_RUN_WAITS] ? row_of(p, place) : NULL;
+	for (int i = 0; row && i < HF_RUN_COUNTS; i++) {
+		uint64_t n = is_time(i) || is_longest(i) ? hf_detail_to_ns(p, count[i]) : count[i];
+
+		if (!is_longest(i))
+			row->count[i] += n;
+		else if (row->count[i] < n)
+			row->count[i] = n;
+	}
 	if (!row)
 		return;
-	row->common.used += get(&record->waits);
-	row->common.waits += get(&record->waits);
-	row->common.wait += hf_detail_to_ns(p, get(&record->wait));
-	raise_to(&row->common.longest, hf_detail_to_ns(p, get(&record->wait_longest)));
-	row->cond.timed_out += get(&record->timed_out);
-	row->cond.signals += get(&record->signals);
-	row->cond.unheard += get(&record->unheard);
+	row->common.used = row->count[HF_RUN_USED];
+	row->common.waits = row->count[HF_RUN_WAITS];
+	row->common.wait = row->count[HF_RUN_WAIT];
+	row->common.longest = row->count[HF_RUN_LONGEST];
 }
 
 static void add_thread(struct hf_detail_printer *p, const struct hf_detail_table *records)
 {
 	for (uint32_t i = 1; i <= hf_detail_table_count(records); i++) {
-		const union hf_run_record *record = hf_detail_table_at(records, i, sizeof(*record));
-		uint32_t number = i - 1; /* of the place */
+		const struct hf_run_record *record =
+			hf_detail_table_at(records, i, sizeof(*record));
 
-		if (record && hf_run_place(number)->is_cond)
-			add_cond(p, number, &record->cond);
-		else if (record)
-			add_mutex(p, number, &record->mutex);
+		if (record)
+			add_record(p, i - 1, record);
 	}
 }
 
@@ -134,51 +134,36 @@ static void add_up(struct hf_detail_printer *p)
 	}
 }
 
-static bool is_cond(const struct hf_detail_row *row)
-{
-	return ((const struct row *)row)->place->is_cond;
-}
-
-static bool is_mutex(const struct hf_detail_row *row)
-{
-	return !is_cond(row);
-}
-
 /* ---- text ------------------------------------------------------------------------------- */
 
-static void mutex_columns(struct hf_detail_printer *p, const struct hf_detail_row *common)
+/* What is counted of the row beside its waits. */
+static void put_counts(struct hf_detail_printer *p, const struct hf_detail_row *common)
 {
-	const struct row *row = (const struct row *)common;
+	const uint64_t *count = ((const struct row *)common)->count;
 
-	if (!row) {
-		hf_detail_put(p, " %8s %8s %10s | %12s %10s %10s | mutexes\n", "taken", "waited",
-			      "changes of", "held: all ms", "mean us", "max ms");
-		hf_detail_put(p, "holdfast: %15s %10s %10s %8s %8s %10s | %12s %10s %10s |\n", "",
-			      "", "", "", "%", "owner", "", "", "");
-		return;
-	}
-	hf_detail_put(p, " %8llu %6llu.%llu %10llu | %8llu.%03llu %6llu.%03llu %6llu.%03llu",
-		      (unsigned long long)common->used,
-		      PERCENT(common->waits, common->used + row->mutex.timed_out),
-		      (unsigned long long)row->mutex.owner_changes,
-		      THOUSANDTHS(row->mutex.held / 1000),
-		      THOUSANDTHS(hf_detail_mean(row->mutex.held, common->used)),
-		      THOUSANDTHS(row->mutex.held_longest / 1000));
-}
-
-static void cond_columns(struct hf_detail_printer *p, const struct hf_detail_row *common)
-{
-	const struct row *row = (const struct row *)common;
-
-	if (!row)
+	switch (((const struct row *)common)->place->kind) {
+	case HF_RUN_MUTEX:
 		hf_detail_put(p,
-			      " %8s %8s %8s %12s | condition variables (a wait may be for work)\n",
-			      "waits", "too late", "signals", "for nobody");
-	else
-		hf_detail_put(p, " %8llu %8llu %8llu %12llu", (unsigned long long)common->waits,
-			      (unsigned long long)row->cond.timed_out,
-			      (unsigned long long)row->cond.signals,
-			      (unsigned long long)row->cond.unheard);
+			      "holdfast:      taken: %llu, %llu.%llu %% after a wait, %llu by "
+			      "another thread than before; held: %llu.%03llu ms, mean %llu.%03llu "
+			      "us, at most %llu.%03llu ms\n",
+			      (unsigned long long)count[HF_RUN_USED],
+			      PERCENT(count[HF_RUN_WAITS],
+				      count[HF_RUN_USED] + count[HF_RUN_TIMED_OUT]),
+			      (unsigned long long)count[HF_RUN_ODD],
+			      THOUSANDTHS(count[HF_RUN_HELD] / 1000),
+			      THOUSANDTHS(hf_detail_mean(count[HF_RUN_HELD], count[HF_RUN_USED])),
+			      THOUSANDTHS(count[HF_RUN_HELD_LONGEST] / 1000));
+		break;
+	case HF_RUN_COND:
+		hf_detail_put(p,
+			      "holdfast:      timed out: %llu; signals: %llu, %llu without a "
+			      "waiter; a wait may be for work\n",
+			      (unsigned long long)count[HF_RUN_TIMED_OUT],
+			      (unsigned long long)count[HF_RUN_USED],
+			      (unsigned long long)count[HF_RUN_ODD]);
+		break;
+	}
 }
 
 static uint64_t thread_count(void)
@@ -190,15 +175,15 @@ static uint64_t thread_count(void)
 static void put_advice_for(struct hf_detail_printer *p, const struct row *top)
 {
 	enum { LONG_NS = 10000 }; /* about what it costs to park and to wake a thread */
-	uint64_t held = hf_detail_mean(top->mutex.held, top->common.used);
+	uint64_t held = hf_detail_mean(top->count[HF_RUN_HELD], top->common.used);
 	uint64_t wait = hf_detail_mean(top->common.wait, top->common.waits);
 
-	if (top->mutex.held * 2 > p->ns)
+	if (top->count[HF_RUN_HELD] * 2 > p->ns)
 		hf_detail_put(p,
 			      "it is held for %llu.%llu %% of the run, %llu.%03llu us each time: "
 			      "do less while it is held",
-			      PERCENT(top->mutex.held, p->ns), THOUSANDTHS(held));
-	else if (wait > top->mutex.held_longest * thread_count())
+			      PERCENT(top->count[HF_RUN_HELD], p->ns), THOUSANDTHS(held));
+	else if (wait > top->count[HF_RUN_HELD_LONGEST] * thread_count())
 		hf_detail_put(p,
 			      "a wait takes %llu.%03llu us, more than all threads could hold it: "
 			      "they wait for a processor, not for each other",
@@ -217,13 +202,20 @@ static void put_advice_for(struct hf_detail_printer *p, const struct row *top)
 /* What a reader should do first. */
 static void put_advice(struct hf_detail_printer *p)
 {
-	const struct hf_detail_row **order;
-	uint32_t n = hf_detail_printer_sort(p, is_mutex, &order);
+	uint32_t n;
+	const struct hf_detail_row **order = hf_detail_printer_sort(p, &n);
 	uint64_t time = p->ns * (thread_count() ? thread_count() : 1), wait = 0;
+	const struct row *top = NULL;
 
-	for (uint32_t i = 0; i < n; i++)
-		wait += order[i]->wait;
-	if (!n)
+	for (uint32_t i = 0; i < n; i++) {
+		const struct row *row = (const struct row *)order[i];
+
+		if (row->place->kind != HF_RUN_MUTEX)
+			continue;
+		top = top ? top : row;
+		wait += row->common.wait;
+	}
+	if (!top)
 		hf_detail_put(p, "no mutex of pthread was locked; other locks, such as those of "
 				 "Rust's library, are not seen");
 	else if (!wait)
@@ -235,19 +227,14 @@ static void put_advice(struct hf_detail_printer *p)
 		hf_detail_put(p, ": there is little to gain");
 	} else if (wait) {
 		hf_detail_put(p, ", %llu.%llu %% of that for the first one; ",
-			      PERCENT(order[0]->wait, wait));
-		put_advice_for(p, (const struct row *)order[0]);
+			      PERCENT(top->common.wait, wait));
+		put_advice_for(p, top);
 	}
 	hf_detail_printer_unsort(p, order);
 }
 
 static void put_text(struct hf_detail_printer *p)
 {
-	static const struct hf_detail_print mutexes = { is_mutex, mutex_columns,
-							"places that make mutexes" };
-	static const struct hf_detail_print conds = { is_cond, cond_columns,
-						      "places that make condition variables" };
-
 	hf_detail_put(p,
 		      "holdfast: profile of process %ld (%s), %llu.%03llu s, %llu thread%s\n"
 		      "holdfast: ",
@@ -255,8 +242,7 @@ static void put_text(struct hf_detail_printer *p)
 		      (unsigned long long)thread_count(), thread_count() == 1 ? "" : "s");
 	put_advice(p);
 	hf_detail_put(p, "\n");
-	hf_detail_put_table(p, &mutexes);
-	hf_detail_put_table(p, &conds);
+	hf_detail_put_rows(p, put_counts);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------- */
@@ -292,27 +278,16 @@ static void put_json_row(struct hf_detail_printer *p, const struct hf_detail_row
 {
 	const struct row *row = (const struct row *)common;
 
-	hf_detail_put(p, "{\"object\": ");
+	hf_detail_put(p, "{\"kind\": \"%s\", \"object\": ", common->kind);
 	put_string(p, common->is_static ? hf_detail_name_of(p, common->object, HF_DETAIL_NAME_LONG)
 					: "");
 	hf_detail_put(p, ", \"place\": ");
 	put_string(p, common->origin);
 	put_number(p, "objects", common->objects);
 	put_json_stack(p, common->stack);
-	put_number(p, "wait_ns", common->wait);
-	put_number(p, "wait_longest_ns", common->longest);
-	if (is_cond(common)) {
-		put_number(p, "waits", common->waits);
-		put_number(p, "timed_out", row->cond.timed_out);
-		put_number(p, "signals", row->cond.signals);
-		put_number(p, "unheard", row->cond.unheard);
-	} else {
-		put_number(p, "taken", common->used);
-		put_number(p, "contended", common->waits);
-		put_number(p, "timed_out", row->mutex.timed_out);
-		put_number(p, "owner_changes", row->mutex.owner_changes);
-		put_number(p, "held_ns", row->mutex.held);
-		put_number(p, "held_longest_ns", row->mutex.held_longest);
+	for (int i = 0; i < HF_RUN_COUNTS; i++) {
+		if (kinds[row->place->kind].counts[i])
+			put_number(p, kinds[row->place->kind].counts[i], row->count[i]);
 	}
 	hf_detail_put(p, ", \"waited_at\": [");
 	for (uint32_t i = 0; i < common->site_count && i < HF_DETAIL_SITES_SHOWN; i++) {
@@ -328,23 +303,11 @@ static void put_json_row(struct hf_detail_printer *p, const struct hf_detail_row
 	hf_detail_put(p, "]}");
 }
 
-static void put_json_rows(struct hf_detail_printer *p, const char *name,
-			  bool (*has)(const struct hf_detail_row *row))
-{
-	const struct hf_detail_row **order;
-	uint32_t n = hf_detail_printer_sort(p, has, &order);
-
-	hf_detail_put(p, ",\n \"%s\": [", name);
-	for (uint32_t i = 0; i < n; i++) {
-		hf_detail_put(p, "%s\n  ", i ? "," : "");
-		put_json_row(p, order[i]);
-	}
-	hf_detail_put(p, "]");
-	hf_detail_printer_unsort(p, order);
-}
-
 static void put_json(struct hf_detail_printer *p)
 {
+	uint32_t n;
+	const struct hf_detail_row **order = hf_detail_printer_sort(p, &n);
+
 	hf_detail_put(p, "{\"program\": ");
 	put_string(p, p->program);
 	put_number(p, "process", (uint64_t)getpid());
@@ -352,17 +315,19 @@ static void put_json(struct hf_detail_printer *p)
 	put_number(p, "threads", thread_count());
 	hf_detail_put(p, ",\n \"advice\": \"");
 	put_advice(p);
-	hf_detail_put(p, "\"");
-	put_json_rows(p, "mutexes", is_mutex);
-	put_json_rows(p, "condition_variables", is_cond);
-	hf_detail_put(p, "}\n");
+	hf_detail_put(p, "\",\n \"rows\": [");
+	for (uint32_t i = 0; i < n; i++) {
+		hf_detail_put(p, "%s\n  ", i ? "," : "");
+		put_json_row(p, order[i]);
+	}
+	hf_detail_put(p, "]}\n");
+	hf_detail_printer_unsort(p, order);
 }
 
 /* ---- the time line ---------------------------------------------------------------------- */
 
 static void put_event(struct hf_detail_printer *p, const struct hf_run_event *event)
 {
-	static const char *const names[] = { "", "wait for", "hold", "wait at" };
 	uint32_t what = hf_atomic32_load_acquire(&event->what);
 	const struct hf_run_place *place = hf_run_place(event->place);
 	bool has_name = place->origin == HF_RUN_IS_STATIC || !place->stack.count;
@@ -376,9 +341,7 @@ static void put_event(struct hf_detail_printer *p, const struct hf_run_event *ev
 		      (long)getpid(), event->thread,
 		      THOUSANDTHS(hf_detail_to_ns(p, event->start - hf_run_start_ticks)),
 		      THOUSANDTHS(hf_detail_to_ns(p, event->end - event->start)));
-	len = strlen(names[what]) + 1;
-	memcpy(p->name, names[what], len);
-	p->name[len - 1] = ' ';
+	len = (size_t)sprintf(p->name, what == HF_RUN_HAS_HELD ? "hold " : "wait for ");
 	(void)hf_detail_symbol(p->symbols, p->name + len, sizeof(p->name) - len,
 			       has_name ? place->object : place->stack.frame[0],
 			       HF_DETAIL_NAME_SHORT);

@@ -96,24 +96,30 @@ void hf_run_profile_end(uint64_t start, enum hf_detail_profile_kind kind)
 /* ---- records ---------------------------------------------------------------------------- */
 
 /* Without memory: counts nothing. Threads may write it at the same time. */
-static union hf_run_record no_record;
+static struct hf_run_record no_record;
 
-static union hf_run_record *record_of(uint32_t place)
+static struct hf_run_record *record_of(uint32_t place)
 {
 	struct hf_run_thread *me = hf_run_thread();
-	union hf_run_record *record =
+	struct hf_run_record *record =
 		me ? hf_detail_table_reach(&me->records, place + 1, sizeof(*record)) : NULL;
 
 	return HF_LIKELY(record != NULL) ? record : &no_record;
 }
 
-static void add(hf_atomic64_t *to, uint64_t n)
+static void add(struct hf_run_record *record, enum hf_run_count what, uint64_t n)
 {
+	hf_atomic64_t *to = &record->count[what];
+
 	hf_atomic64_store_relaxed(to, hf_atomic64_load_relaxed(to) + n);
 }
 
-static void raise_to(hf_atomic64_t *longest, uint64_t ticks)
+/* A time, and the longest one, which is counted behind it. */
+static void add_time(struct hf_run_record *record, enum hf_run_count what, uint64_t ticks)
 {
+	hf_atomic64_t *longest = &record->count[what + 1];
+
+	add(record, what, ticks);
 	if (hf_atomic64_load_relaxed(longest) < ticks)
 		hf_atomic64_store_relaxed(longest, ticks);
 }
@@ -184,77 +190,57 @@ static uint64_t since_start(uint64_t now, uint64_t start)
 	return now > start ? now - start : 0;
 }
 
-static void add_wait(hf_atomic64_t *total, hf_atomic64_t *longest, uint64_t ticks, uint32_t place,
-		     const void *caller)
-{
-	add(total, ticks);
-	raise_to(longest, ticks);
-	count_site(place, caller, ticks);
-}
-
-static HF_RUN_COLD void mutex_waited(struct hf_run_mutex_record *record, uint32_t place,
-				     uint64_t start, uint64_t now, const void *caller)
+static HF_RUN_COLD void add_wait(struct hf_run_record *record, uint32_t place, uint64_t start,
+				 uint64_t now, const void *caller)
 {
 	uint64_t ticks = since_start(now, start);
 
-	add(&record->contended, 1);
-	add_wait(&record->wait, &record->wait_longest, ticks, place, caller);
-	add_event(HF_RUN_WAITED, place, start, start + ticks);
+	add(record, HF_RUN_WAITS, 1);
+	add_time(record, HF_RUN_WAIT, ticks);
+	count_site(place, caller, ticks);
+	add_event(HF_RUN_HAS_WAITED, place, start, start + ticks);
 }
 
 void hf_run_profile_taken(struct hf_run_mutex *m, uint64_t start, const void *caller)
 {
-	struct hf_run_mutex_record *record = &record_of(m->place)->mutex;
+	struct hf_run_record *record = record_of(m->place);
 	uint32_t serial = hf_run_thread_serial(); /* set by record_of() */
 	uint64_t now = hf_run_ticks();
 
-	add(&record->taken, 1);
+	add(record, HF_RUN_USED, 1);
 	if (m->last != serial) {
 		m->last = serial;
-		add(&record->owner_changes, 1);
+		add(record, HF_RUN_ODD, 1);
 	}
 	if (HF_UNLIKELY(start))
-		mutex_waited(record, m->place, start, now, caller);
+		add_wait(record, m->place, start, now, caller);
 	m->since = now;
 }
 
-void hf_run_profile_gave_up(uint32_t place, uint64_t start, const void *caller)
+void hf_run_profile_waited(uint32_t place, uint64_t start, uint64_t end, bool timed_out,
+			   const void *caller)
 {
-	struct hf_run_mutex_record *record = &record_of(place)->mutex;
+	struct hf_run_record *record = record_of(place);
 
-	add(&record->timed_out, 1);
-	mutex_waited(record, place, start, hf_run_ticks(), caller);
+	add(record, HF_RUN_TIMED_OUT, timed_out);
+	add_wait(record, place, start, end, caller);
 }
 
 void hf_run_profile_held(uint32_t place, uint64_t since, uint64_t now)
 {
-	struct hf_run_mutex_record *record = &record_of(place)->mutex;
 	uint64_t ticks = since_start(now, since);
 
-	add(&record->held, ticks);
-	raise_to(&record->held_longest, ticks);
+	add_time(record_of(place), HF_RUN_HELD, ticks);
 	if (HF_UNLIKELY(hf_run_events))
-		add_event(HF_RUN_HELD, place, since, since + ticks);
-}
-
-void hf_run_profile_cond_waited(uint32_t place, uint64_t start, uint64_t end, bool signalled,
-				const void *caller)
-{
-	struct hf_run_cond_record *record = &record_of(place)->cond;
-	uint64_t ticks = since_start(end, start);
-
-	add(&record->waits, 1);
-	add(&record->timed_out, !signalled);
-	add_wait(&record->wait, &record->wait_longest, ticks, place, caller);
-	add_event(HF_RUN_COND_WAITED, place, start, start + ticks);
+		add_event(HF_RUN_HAS_HELD, place, since, since + ticks);
 }
 
 void hf_run_profile_signalled(uint32_t place, bool woke)
 {
-	struct hf_run_cond_record *record = &record_of(place)->cond;
+	struct hf_run_record *record = record_of(place);
 
-	add(&record->signals, 1);
-	add(&record->unheard, !woke);
+	add(record, HF_RUN_USED, 1);
+	add(record, HF_RUN_ODD, !woke);
 }
 
 /* ---- start ------------------------------------------------------------------------------ */

@@ -33,11 +33,13 @@ static HF_RUN_COLD struct hf_run_thread *begin(void)
 	uint32_t number;
 
 	my_serial = hf_atomic32_fetch_add_relaxed(&serials, 1) + 1;
-	hf_mutex_lock(&lock);
-	mine = unused;
-	if (mine)
-		unused = mine->next_unused;
-	hf_mutex_unlock(&lock);
+	if (hf_mutex_trylock(&lock)) { /* a signal handler may have interrupted its holder */
+		mine = unused;
+		if (mine)
+			unused = mine->next_unused;
+		HF_RUN_PAUSE();
+		hf_mutex_unlock(&lock);
+	}
 	if (!mine) {
 		number = hf_detail_table_add(&hf_run_threads, sizeof(*mine));
 		mine = number ? hf_run_thread_at(number) : NULL;
@@ -71,7 +73,7 @@ void hf_run_threads_forked(void)
 	for (uint32_t i = 1; i <= hf_detail_table_count(&hf_run_threads); i++) {
 		struct hf_run_thread *thread = hf_run_thread_at(i);
 
-		hf_detail_table_unmap(&thread->records, sizeof(union hf_run_record));
+		hf_detail_table_unmap(&thread->records, sizeof(struct hf_run_record));
 	}
 	hf_detail_table_unmap(&hf_run_threads, sizeof(*mine));
 	hf_mutex_init(&lock);

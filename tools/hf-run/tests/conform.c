@@ -472,50 +472,34 @@ static void self_cancellation(void)
 	CHECK(result == PTHREAD_CANCELED && cleaned == 1 && woken == 0);
 }
 
-/*
- * A thread that waits in the last round of its destructors leaves nothing to a later thread with
- * the same number, which must still end when it is cancelled.
- */
-static pthread_key_t late_key;
-
-static void wait_late(void *round)
+/* A thread that is cancelled at any instruction, while it cancels another one. */
+static void *cancel_another(void *thread)
 {
-	struct timespec end = in_ms(CLOCK_REALTIME, 1);
+	int type;
 
-	pthread_mutex_lock(&cm);
-	(void)pthread_cond_timedwait(&cc, &cm, &end);
-	pthread_mutex_unlock(&cm);
-	if ((long)round < PTHREAD_DESTRUCTOR_ITERATIONS)
-		pthread_setspecific(late_key, (void *)((long)round + 1));
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
+	for (;;)
+		pthread_cancel(*(pthread_t *)thread);
+	return NULL;
 }
 
-static void *end_late(void *unused)
+static void cancellation_of_a_canceller(void)
 {
-	pthread_setspecific(late_key, (void *)1);
-	return unused;
-}
+	pthread_t canceller, waiter;
 
-static void cancellation_after_late_waits(void)
-{
-	pthread_t t;
-	void *result;
-
+	waiting = woken = 0;
 	make(&cm, NORMAL);
 	cc = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
-	pthread_key_create(&late_key, wait_late);
-	for (int i = 0; i < 8; i++) {
-		run(end_late, NULL, NULL);
-		waiting = 0;
-		pthread_create(&t, NULL, wait_forever, NULL);
-		while (!waiting)
-			sched_yield();
-		pthread_mutex_lock(&cm); /* it waits now */
-		pthread_mutex_unlock(&cm);
-		pthread_cancel(t);
-		pthread_join(t, &result);
-		CHECK(result == PTHREAD_CANCELED);
-	}
-	pthread_key_delete(late_key);
+	pthread_create(&waiter, NULL, wait_uncancelled, NULL);
+	while (!waiting)
+		sched_yield();
+	pthread_create(&canceller, NULL, cancel_another, &waiter);
+	usleep(2000);
+	pthread_cancel(canceller);
+	pthread_join(canceller, NULL);
+	pthread_cancel(waiter); /* no lock is left behind */
+	signal_late(NULL);
+	pthread_join(waiter, NULL);
 }
 
 /* ---- what glibc locks itself ------------------------------------------------------------ */
@@ -817,6 +801,7 @@ static void windows(void)
 		freeing(ROBUST); /* a broadcast as soon as the mutex is released */
 	conds(ROBUST, CLOCK_REALTIME, 0, PTHREAD_PROCESS_PRIVATE);
 	nested_wait();
+	cancellation_of_a_canceller();
 }
 
 static void name_kind(enum kind kind, int failures_before)
@@ -853,7 +838,7 @@ static void everything(void)
 		robust();
 	disabled_cancellation();
 	self_cancellation();
-	cancellation_after_late_waits();
+	cancellation_of_a_canceller();
 	nested_wait();
 	others();
 	c11(mtx_timed);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* counts - locks a known number of times, then ends in the way that its argument says. */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -200,6 +201,92 @@ static void ask_on_small_stack(void)
 	pthread_join(t, NULL);
 }
 
+/* A thread's first lock is interrupted by a handler that locks, too. */
+static pthread_mutex_t of_handler = PTHREAD_MUTEX_INITIALIZER;
+static volatile int has_begun;
+
+static void lock_in_handler(int number)
+{
+	(void)number;
+	if (pthread_mutex_trylock(&of_handler) == 0)
+		pthread_mutex_unlock(&of_handler);
+}
+
+static void *begin(void *unused)
+{
+	pthread_mutex_lock(&relocked);
+	pthread_mutex_unlock(&relocked);
+	has_begun = 1;
+	return unused;
+}
+
+static void begin_threads(void)
+{
+	signal(SIGUSR1, lock_in_handler);
+	for (int i = 0; i < 20; i++) {
+		pthread_t t;
+
+		has_begun = 0;
+		pthread_create(&t, NULL, begin, NULL);
+		while (!has_begun)
+			pthread_kill(t, SIGUSR1);
+		pthread_join(t, NULL);
+	}
+}
+
+/* Standard error is a pipe whose reader is gone. */
+static void print_to_nobody(void)
+{
+	int ends[2];
+
+	if (pipe(ends))
+		exit(1);
+	dup2(ends[1], STDERR_FILENO);
+	close(ends[0]);
+	raise(SIGUSR2);
+}
+
+/* Standard error is a full pipe that does not block. Its reader comes late, and finds all lines. */
+static void print_to_full_pipe(void)
+{
+	static char text[1 << 20];
+	size_t len = 0;
+	int ends[2], status;
+	pid_t reader;
+
+	if (pipe(ends))
+		exit(1);
+	reader = fork();
+	if (!reader) {
+		close(ends[1]);
+		usleep(100000);
+		for (ssize_t n; (n = read(ends[0], text + len, sizeof(text) - len - 1)) > 0;)
+			len += (size_t)n;
+		_exit(strstr(text, "wait_once < work_in_threads < main") ? 0 : 1);
+	}
+	fcntl(ends[1], F_SETFL, O_NONBLOCK);
+	while (write(ends[1], "x", 1) == 1)
+		;
+	dup2(ends[1], STDERR_FILENO);
+	raise(SIGUSR2);
+	close(ends[1]);
+	close(STDERR_FILENO);
+	if (waitpid(reader, &status, 0) != reader || status)
+		exit(1);
+}
+
+/* Starts a copy of the program, whose file is then removed. */
+static void run_deleted(char *program)
+{
+	char copy[4096], command[9000];
+
+	(void)snprintf(copy, sizeof(copy), "%s.%d", program, (int)getpid());
+	(void)snprintf(command, sizeof(command), "cp %s %s", program, copy);
+	if (system(command) == 0)
+		execl(copy, copy, "unlinked", NULL);
+	exit(1);
+}
+
 static void work_in_threads(void)
 {
 	pthread_t t[THREADS];
@@ -233,6 +320,10 @@ int main(int count, char **arguments)
 	const char *how = count > 1 ? arguments[1] : "exit";
 	pthread_mutexattr_t attr;
 
+	if (strcmp(how, "deleted") == 0)
+		run_deleted(arguments[0]);
+	if (strcmp(how, "unlinked") == 0)
+		unlink(arguments[0]);
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
 	pthread_mutex_init(&recursive, &attr);
@@ -251,6 +342,12 @@ int main(int count, char **arguments)
 		make_by_both();
 	if (strcmp(how, "small") == 0)
 		ask_on_small_stack();
+	if (strcmp(how, "begins") == 0)
+		begin_threads();
+	if (strcmp(how, "closed_pipe") == 0)
+		print_to_nobody();
+	if (strcmp(how, "full_pipe") == 0)
+		print_to_full_pipe();
 	if (strcmp(how, "_exit") == 0)
 		_exit(7);
 	if (strcmp(how, "quick_exit") == 0)

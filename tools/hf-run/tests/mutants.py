@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Build hf-run's library with one flaw each, which one of the test programs must find.
+"""Build hf-run's library with one flaw each, which one of the test programs must find, or its profile must show.
 
     mutants.py --source-dir DIR --work-dir DIR --parts LIBRARY --programs NAME=PATH,... --cc COMPILER
 
 The windows of races are made wide (HF_RUN_PAUSE); the library without a flaw must pass in the same way.
 """
+import json
 import os
 import signal
 import subprocess
@@ -16,9 +17,9 @@ sys.path.insert(0, os.path.join(ROOT, "tests"))
 
 import mutation  # noqa: E402
 from expected import as_expected  # noqa: E402
-from checks import Failed, arguments, run, sources, start  # noqa: E402
+from checks import Failed, arguments, read, run, sources, start  # noqa: E402
 
-HANG, WRONG_REPORTS = 124, 99  # as of timeout(1), and of hf-run --validate=fail
+HANG, WRONG = 124, 99  # as of timeout(1), and of hf-run --validate=fail
 SECONDS = 30  # a mutant that hangs is caught
 WITHOUT_A_FLAW = 290  # it takes a second, but many on a busy machine: each pause yields
 
@@ -30,10 +31,13 @@ OWNER = r"^line \d+: m\.__data\.__owner == gettid\(\)"
 
 # Name, file, before, after; the run (RUNS) that finds it; how it fails, if it always fails in that way.
 MUTANTS = [
-    ("cancel.waiter_not_noted", "run_cancel.c", "\trecord->waiter = waiter;\n", "\t(void)waiter;\n", "windows"),
+    ("cancel.waiter_not_noted", "run_cancel.c", "\tmine.waiter = waiter;\n", "\t(void)waiter;\n", "windows"),
     ("cancel.no_second_look", "run_cancel.c",
-     "\treturn hf_atomic32_load_relaxed(&record->is_cancelled) && may_be_cancelled() ? 0 : deadline;",
+     "\treturn hf_atomic32_load_relaxed(&mine.is_cancelled) && may_be_cancelled() ? 0 : deadline;",
      "\treturn deadline;", "windows"),
+    ("cancel.by_a_cancelled", "run_cancel.c", "\t(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);\n\thf_mutex_lock",
+     "\tstate = PTHREAD_CANCEL_ENABLE;\n\thf_mutex_lock", "windows"),
+    ("thread.begins_in_a_handler", "run_thread.c", "\tif (hf_mutex_trylock(&lock)) {", "\thf_mutex_lock(&lock);\n\t{", "begins"),
     ("cond.signal_not_between", "run_cond.c", "\tbool is_foreign = hf_atomic32_load_relaxed(&c->foreign);",
      "\tbool is_foreign = false;", "windows"),
     ("cond.nested_released", "run_cond.c", "if (hf_run_is_foreign(m) || (hf_run_has_owner(m) && m->depth > 1))",
@@ -48,8 +52,6 @@ MUTANTS = [
      " ||\n", "brief", OWNER),
     ("mutex.no_limit", "run_mutex.c", "\t\tif (!hf_run_time_left(clock, end))\n\t\t\treturn ETIMEDOUT;",
      "\t\t;", "brief"),
-    ("cancel.late_record_stays", "run_cancel.c", "\tat = find(pthread_self());\n",
-     "\tfor (at = find(pthread_self()); *at; at = &(*at)->next)\n\t\t;\n", "brief"),
     ("c11.recursive_is_plain", "run_c11.c", "type & mtx_recursive ? PTHREAD_MUTEX_RECURSIVE", "false ? PTHREAD_MUTEX_RECURSIVE",
      "brief"),
     ("open.deep_bound", "run_open.c", "mode & ~RTLD_DEEPBIND", "mode", "opens"),
@@ -71,14 +73,60 @@ MUTANTS = [
     ("validate.limit_granted", "run_mutex.c", "return !has_limit && is_only_thread();", "return is_only_thread();", "limit"),
     ("validate.before_main", "run_mutex.c", "is_watched(HF_RUN_VALIDATE) && !was_taken_unwatched(m)",
      "is_watched(HF_RUN_VALIDATE)", "late", "unlock by a thread"),
+    ("table.half_a_key", "src/profile/table.c", "\t\tif (entry->key == key)", "\t\tif (entry->key >> 48 == key >> 48)", "many"),
+    ("table.part_ends_early", "src/profile/table.c", "\treturn first ? first + index * bytes : NULL;",
+     "\treturn first ? first + index % 1024 * bytes : NULL;", "many"),
+    ("table.one_part", "src/profile/table.c", "\t\tif (part >= HF_DETAIL_TABLE_PARTS)\n", "\t\tif (part >= 6)\n", "many"),
+    ("print.sorted_upwards", "src/profile/print.c", "a->wait > b->wait : a->used", "a->wait < b->wait : a->used", "relock"),
+    ("print.dies_of_a_pipe", "src/profile/print.c", "\t(void)pthread_sigmask(SIG_BLOCK, &pipe, &before);\n",
+     "\t(void)pthread_sigmask(SIG_BLOCK, NULL, &before);\n", "closed_pipe"),
+    ("print.leaves_a_signal", "src/profile/print.c", "\t\t(void)sigtimedwait(&pipe, NULL, &now);\n", "\t\t(void)now;\n", "closed_pipe"),
+    ("print.gives_up", "src/profile/print.c", "(errno != EAGAIN || poll(&ready, 1, -1) < 0)", "1", "full_pipe"),
+    ("profile.no_stack", "src/profile/profile.c", "\tsite->stack.count = stack->count;\n", "", "exact"),
+    ("place.first_one_only", "run_profile.c", "reach(&me->records, place + 1, ", "reach(&me->records, 2, ", "exact"),
+    ("stack.first_address_only", "run_memo.c", "\tfor (uint32_t i = 0; i < memo->stack.count; i++) {",
+     "\tfor (uint32_t i = 0; i < 1; i++) {", "wrapped"),
+    ("stack.by_libgcc", "run_place.c", "\tif (is_unwinding)\n\t\treturn find_table(address, bases);\n", "", "own"),
+    ("symbol.deleted", "src/profile/symbol.c", 'strcmp(path, s->program) == 0 ? "/proc/self/exe" : path', "path", "deleted"),
+    ("symbol.fstat", "src/profile/symbol.c", "\toff_t end = lseek(file, 0, SEEK_END);\n",
+     "\tstruct stat status;\n\toff_t end = fstat(file, &status) == 0 ? status.st_size : -1;\n", "own"),
+    ("print.on_the_stack", "src/profile/print.c", "\tva_list arguments;\n\tint len;\n\n\tif (p->len >",
+     "\tvolatile char more[65536];\n\tva_list arguments;\n\tint len;\n\n\tfor (int i = 65535; i > 0; i -= 1024)\n"
+     "\t\tmore[i] = 0;\n\tif (p->len >", "small"),
 ]
 
 
-# What finds them: the program, its argument, what is watched.
-VALIDATED = {"HF_RUN_VALIDATE": "report"}
-RUNS = {"windows": ("conform", "windows", {}), "brief": ("conform", "brief", {}), "handoff": ("conform", "handoff", {}),
-        "opens": ("opens", "", {}), "late": ("late", "", VALIDATED),
-        **{what: ("faults", what, VALIDATED) for what in ("order", "closed", "gate", "limit", "unmapped", "zeroed")}}
+def rows(profile, name):
+    return [row for row in profile["rows"] if name in row["object"]]
+
+
+def exact(profile):
+    return any(row["taken"] == 4002 and row["contended"] >= 1 and "wait_once" in str(row["waited_at"])
+               for row in rows(profile, "known"))
+
+
+def many(profile):
+    return len(rows(profile, "many")) == 10000 and all(row["taken"] == 2 for row in rows(profile, "many"))
+
+
+def is_sorted(profile):
+    waits = [row["wait_ns"] for row in profile["rows"]]
+    return waits == sorted(waits, reverse=True)
+
+
+def wrapped(profile):
+    return sorted(row["objects"] for row in profile["rows"] if "make_wrapped" in str(row["stack"][:1])) == [10, 10]
+
+
+# What finds them: the program, its argument, what is watched; of a profile what is true.
+REPORTS = {"HF_RUN_VALIDATE": "report"}
+RUNS = {"windows": ("conform", "windows", {}), "brief": ("conform", "brief", {}), "opens": ("opens", "", {}),
+        "late": ("late", "", REPORTS),
+        **{what: ("faults", what, REPORTS) for what in ("order", "closed", "gate", "limit", "unmapped", "zeroed")},
+        "exact": ("counts", "exit", exact), "many": ("counts", "many", many), "wrapped": ("counts", "wrapped", wrapped),
+        "relock": ("counts", "relock", is_sorted), "small": ("counts", "small", exact), "own": ("own", "", bool),
+        "begins": ("counts", "begins", exact), "deleted": ("counts", "deleted", exact),
+        **{what: ("counts", what, {"HF_RUN_PROFILE": "", "HF_RUN_SIGNAL": "12"}) for what in ("closed_pipe", "full_pipe")}}
 
 
 def compiled(options, folder, source):
@@ -88,7 +136,7 @@ def compiled(options, folder, source):
     if "/src/" in source:
         include += ["-include", os.path.join(folder, "tools", "hf-run", "site.h")]
     run(options.cc, "-std=gnu11", "-O1", "-fPIC", "-fvisibility=hidden", "-fexceptions", "-ftls-model=initial-exec", "-pthread",
-        "-D_GNU_SOURCE=", "-DHF_STAYS_LOADED", PAUSE, *include, "-c", source, "-o", made)
+        "-D_GNU_SOURCE=", "-DHF_STAYS_LOADED", "-include", "sys/stat.h", PAUSE, *include, "-c", source, "-o", made)
     return made
 
 
@@ -102,28 +150,36 @@ def build(options, folder, objects):
 def attempt(options, library, which, seconds=SECONDS):
     """Returns the status, HANG for a hang, and the output."""
     program, argument, watched = RUNS[which]
-    programs = dict(word.split("=", 1) for word in options.programs.split(","))
-    with subprocess.Popen([programs[program], argument], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          errors="replace", start_new_session=True, env=dict(os.environ, LD_PRELOAD=library, **watched)) as child:
+    profile = os.path.join(os.path.dirname(library), "profile")
+    is_right = None
+    if callable(watched):
+        is_right, watched = watched, {"HF_RUN_PROFILE": profile, "HF_RUN_SIGNAL": "12"}
+    with subprocess.Popen([options.programs[program], *argument.split()], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, errors="replace", start_new_session=True,
+                          env=dict(os.environ, LD_PRELOAD=library, **watched)) as child:
         try:
             output = child.communicate(timeout=seconds)[0]
         except subprocess.TimeoutExpired:
             os.killpg(child.pid, signal.SIGKILL)  # its children, too, which would keep the pipe open
             return HANG, child.communicate()[0]
-    if watched and child.returncode == 0 and not as_expected(argument or "nothing", output):
-        return WRONG_REPORTS, output
-    return child.returncode, output
+    status = child.returncode
+    if status == 7:  # counts and own end so
+        status = 0 if not is_right or is_right(json.loads(read(profile + ".json"))) else WRONG
+    elif watched and status == 0 and not as_expected(argument or "nothing", output):
+        return WRONG, output
+    return status, output
 
 
 def main():
     options = arguments(__doc__, "source-dir", "work-dir", "parts", "programs", "cc")
+    options.programs = dict(word.split("=", 1) for word in options.programs.split(","))
 
     def copy(name):
         return mutation.copy(options.source_dir, os.path.join(options.work_dir, name), "include", "src", "tools/hf-run")
 
     whole = copy("unchanged")
     objects = {path.partition("unchanged/")[2]: compiled(options, whole, path)
-               for path in sources(whole, "tools", "hf-run", pattern="run_*.c")}
+               for path in [*sources(whole, "tools", "hf-run", pattern="run_*.c"), *sources(whole, "src", "profile")]}
     library = build(options, whole, objects.values())
     for which in RUNS:
         status, output = attempt(options, library, which, WITHOUT_A_FLAW)
