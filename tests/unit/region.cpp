@@ -13,6 +13,7 @@
 #include <stdexcept>
 
 #include <cfenv>
+#include <climits>
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/ioctl.h>
