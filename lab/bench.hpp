@@ -227,8 +227,9 @@ std::string names_name(int names);
 using Cells = std::vector<Cell>(const Settings &settings);
 /*
  * To add a table: NAME.cpp defines NAME_cells() (mutex.cpp is an example; work.hpp has work for
- * critical sections); declare it below, and list it in tables() of main.cpp. In lab/report/holdfast_report: how it is shown (FAMILIES of
- * tables.py), what it aims at (AIMS of aims.py), and which code it measures (CODE of code_age.py).
+ * critical sections); declare it below, and list it in tables() of main.cpp. In
+ * lab/report/holdfast_report: how it is shown (FAMILIES of tables.py), what it aims at (AIMS of
+ * aims.py), and which code it measures (CODE of code_age.py).
  */
 struct Table {
 	const char *name;

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* validate - see validate.hpp. */
-#include "validate.hpp"
-
+/*
+ * validate - compares simulated figures with published ones.
+ *
+ * The role of a figure is one of
+ *   calibration  a parameter was fitted to it; it must be within its tolerance
+ *   held out     nothing was fitted to it; it must be within its tolerance
+ *   known miss   the simulator is known to be wrong about it; its error must be within given
+ *                bounds, so that a change of the model that repairs it or makes it worse is noticed
+ */
 #include <cmath>
 #include <cstdio>
 #include <fstream>
@@ -16,6 +22,20 @@ namespace sim
 
 namespace
 {
+
+enum class Role { CALIBRATION, HELD_OUT, KNOWN_MISS };
+
+struct Figure {
+	std::string group, what, unit;
+	Role role;
+	double published, simulated;
+	double low, high;           /* bounds of simulated / published */
+	std::string why;            /* reason of a known miss */
+	double least = 0, most = 0; /* range of @simulated over the values of parameters */
+
+	double ratio() const { return simulated / published; }
+	bool ok() const { return ratio() >= low && ratio() <= high; }
+};
 
 /* The rows of published.csv. */
 class Published {
@@ -44,17 +64,13 @@ public:
 				rows_.push_back(fields);
 		}
 	}
-	struct Value {
-		double value;
-		std::string source;
-	};
-	Value get(const std::string &table, const std::string &row, const std::string &column,
-		  const std::string &machine = "") const
+	double get(const std::string &table, const std::string &row, const std::string &column,
+		   const std::string &machine = "") const
 	{
 		for (const std::vector<std::string> &f : rows_) {
 			if (f[0] == table && f[3] == row && f[4] == column &&
 			    (machine.empty() || f[2] == machine))
-				return { std::stod(f[5]), f[1] };
+				return std::stod(f[5]);
 		}
 		throw std::runtime_error("published.csv has no " + table + ", " + row + ", " +
 					 column);
@@ -139,13 +155,12 @@ private:
 		Role role;
 		double low, high;
 	};
-	void add(const std::string &group, const std::string &what, const char *unit,
-		 const Published::Value &value, const Bounds &bounds,
-		 const std::vector<Case> &cases, double (*of)(const Outcome *),
-		 const std::string &why = "")
+	void add(const std::string &group, const std::string &what, const char *unit, double value,
+		 const Bounds &bounds, const std::vector<Case> &cases,
+		 double (*of)(const Outcome *), const std::string &why = "")
 	{
-		specs.push_back({ { group, what, unit, value.source, bounds.role, value.value, NAN,
-				    bounds.low, bounds.high, why },
+		specs.push_back({ { group, what, unit, bounds.role, value, NAN, bounds.low,
+				    bounds.high, why },
 				  cases,
 				  1,
 				  of });
@@ -160,7 +175,6 @@ private:
 	void thunderx2()
 	{
 		const char *group = "ThunderX2";
-		const std::string source = "000_fce8c1d32e0fa40f.txt";
 		Machine m = own("thunderx2");
 		const double work = 2000, window = 8000;
 		auto open_close = [&](const std::string &variant, int threads) {
@@ -177,7 +191,7 @@ private:
 		    { base(m, "lockref", "unbounded count=none", 28, 800) }, retries);
 		for (const std::string limit : { "15", "50" })
 			add(group, "224 threads: limit " + limit + " as fast as limit 100", "ratio",
-			    { 1, source }, { Role::HELD_OUT, 0.9, 1.1 },
+			    1, { Role::HELD_OUT, 0.9, 1.1 },
 			    { open_close("bounded-" + limit, 224), open_close("bounded", 224) },
 			    speedup);
 		struct {
@@ -214,10 +228,8 @@ private:
 	{
 		const char *group = "Cascade Lake, fstat of one file";
 		Machine m = own("cascadelake-2x24");
-		double alone =
-			1e9 /
-			published_.get("lockref_fstat2", "with pause between retries", "1 threads")
-				.value;
+		double alone = 1e9 / published_.get("lockref_fstat2", "with pause between retries",
+						    "1 threads");
 		const double between = 100; /* a guess at the time from the lookup to the put */
 
 		Case one = base(m, "lockref", "bounded", 1, 100);
@@ -251,13 +263,13 @@ private:
 		}
 		/* The note of that row: about 3 to 4; about double with siblings. */
 		for (bool siblings : { false, true }) {
-			Published::Value value = published_.get("lockref", "unbounded cmpxchg",
-								"retries per success",
-								"x86 many cores with SMT");
+			double value = published_.get("lockref", "unbounded cmpxchg",
+						      "retries per success",
+						      "x86 many cores with SMT");
 
 			if (siblings) {
 				m = own("cascadelake-2x24", { { "sockets", 1 } });
-				value.value *= 2;
+				value *= 2;
 			}
 			add("x86, unnamed",
 			    siblings ? "the same, with siblings: about double"
@@ -312,8 +324,7 @@ private:
 	void opteron()
 	{
 		Machine m = own("opteron-2x16");
-		double alone =
-			1e9 / published_.get("ticket_opteron", "Ticket Lock", "1 threads").value;
+		double alone = 1e9 / published_.get("ticket_opteron", "Ticket Lock", "1 threads");
 		Case one = base(m, "spinlock", "ticket", 1, 100);
 		double lock = simulate(one).ns_per_op;
 
@@ -351,9 +362,9 @@ private:
 		for (const auto &one : list) {
 			for (int threads : { 2, 4, 8, 16 }) {
 				std::string t = std::to_string(threads) + " threads";
-				Published::Value value = published_.get(one.table, one.row, t);
+				double value = published_.get(one.table, one.row, t);
 
-				value.value /= threads;
+				value /= threads;
 				/* home_ns is fitted to the last one. */
 				Role role = one.role == Role::HELD_OUT && threads == 16
 						    ? Role::CALIBRATION
@@ -372,7 +383,7 @@ private:
 	void rcuref()
 	{
 		Machine m = own("cascadelake-2x24", { { "cores", 28 } });
-		Published::Value value =
+		double value =
 			published_.get("rcuref_retries", "inc_not_zero", "retries per operation");
 
 		add("112 CPUs", "inc_not_zero: retries an operation", "retries", value,
@@ -401,10 +412,10 @@ private:
 
 		for (int threads : { 2, 8, 16, 28, 56, 112, 224, 420 }) {
 			std::string t = std::to_string(threads) + " threads";
-			Published::Value value =
+			double value =
 				published_.get("atomic_increment", "atomic increment", t, name);
 
-			value.value *= 2.0 / threads;
+			value *= 2.0 / threads;
 			add(group, t + " (with Cascade Lake's constants)", "ns a pair", value,
 			    { Role::HELD_OUT, 0.65, 1.35 },
 			    { base(m, "refcount", "unchecked", threads, 100) }, ns_per_op);
@@ -421,12 +432,12 @@ private:
 		m = prepare(file, "nearest-held", one_socket);
 		for (int threads : { 2, 8, 16, 32, 64, 128, 160 }) {
 			std::string t = std::to_string(threads) + " threads";
-			Published::Value value =
+			double value =
 				published_.get("atomic_increment", "atomic increment", t,
 					       "AMD EPYC guest (1x83x2; siblings are neighbours)");
 			bool missed = threads <= 32;
 
-			value.value *= 2.0 / threads;
+			value *= 2.0 / threads;
 			Role role = threads == 64 ? Role::CALIBRATION
 				    : missed      ? Role::KNOWN_MISS
 						  : Role::HELD_OUT;
@@ -495,8 +506,8 @@ static std::vector<Figure> figures(int jobs, bool sweeps)
 		}
 	}
 	done.push_back({ "Cortex-A53, lock and unlock",
-			 "mean error of those held out, at most 0.20", "|log|", "the table above",
-			 Role::HELD_OUT, 0.2, sum / static_cast<double>(held_out), 0, 1, "" });
+			 "mean error of those held out, at most 0.20", "|log|", Role::HELD_OUT, 0.2,
+			 sum / static_cast<double>(held_out), 0, 1, "" });
 	return done;
 }
 
@@ -526,9 +537,9 @@ int validate(int jobs, bool sweeps)
 		if (f.least < f.most)
 			range = percent(f.least / f.published) + " to " +
 				percent(f.most / f.published);
-		printf("%s %-32s %-48s %12.4g %12.4g %+5.0f %%  %-16s %s\n", mark, f.group.c_str(),
-		       f.what.c_str(), f.published, f.simulated, 100 * (f.ratio() - 1),
-		       range.c_str(), f.ok() ? "ok" : "OUTSIDE");
+		printf("%s %-32s %-48s %12.4g %12.4g %-12s %+5.0f %%  %-16s %s\n", mark,
+		       f.group.c_str(), f.what.c_str(), f.published, f.simulated, f.unit.c_str(),
+		       100 * (f.ratio() - 1), range.c_str(), f.ok() ? "ok" : "OUTSIDE");
 		outside += !f.ok();
 	}
 	for (const Figure &f : list) {

@@ -128,11 +128,12 @@ def pages(archive: list[tuple[str, Results]], stale: Stale) -> tuple[str, dict[s
         for table in side_by_side(family, named):
             parts += [f"## {table.title}", ""]
             compared.append(table)
+            words = "; ".join(f"{name}: {short(results)}" for name, results in named) + "."
             if picture := pictures.pop(family.name, None):
                 shown[family.name] = picture.panel
                 parts += [f"![{picture.title}, machine {letter(latest)}](charts/{family.name}.svg)", ""]
-                parts += [f"The chart is of machine {letter(latest)}.{cards.MORE.get(family.name, '')}", ""]
-            parts += ["; ".join(f"{name}: {short(results)}" for name, results in named) + ".", ""]
+                words += f" The chart is of {letter(latest)}.{cards.MORE.get(family.name, '')}"
+            parts += [words, ""]
             heads = [f"{c.unit}: {c.name}" if c.unit else c.name for c in table.columns]
             parts += [markdown(heads, [cells for cells, _ in table.rows]), ""]
     head = [HEAD, machines_table(archive, stale), "", in_short(compared)]
