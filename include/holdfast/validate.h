@@ -67,7 +67,7 @@
  *   V3  If two threads take a pair for the first time at once, in opposite orders, at least one of
  *       them finds the other's: each first writes its place and then looks, sequentially
  *       consistent.
- *   V4  Pairs are added by compare-and-swap, and never removed: R1 of report.h holds.
+ *   V4  Pairs are added by compare-and-swap, and never removed: no lock is taken, as in report.h.
  */
 #include "report.h"
 
