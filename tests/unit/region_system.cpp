@@ -438,7 +438,7 @@ TEST_F(RegionSystem, ACallThatEndsALostRegion)
 			  Map outer(4), inner(4);
 			  hf_region_t left_open;
 			  auto lose_both = [&] {
-				  MUST(inner.begin(&left_open, true) == 0);
+				  MUST(inner.begin_file(&left_open) == 0);
 				  inner.cut(page);
 				  MUST(read(inner.at + 2 * page) == 0);
 				  outer.cut(page);
