@@ -65,11 +65,9 @@ HF_BEGIN_DECLS
 /**
  * hf_nofault_install - recover faults from now on: take over SIGSEGV and SIGBUS
  *
- * Call it once, early: without it, and without a handler of its own, a program dies of the first
- * fault ("Without a handler" above). Idempotent: a further call reinstalls the handler if it was
- * reset to SIG_DFL or SIG_IGN, and never replaces another handler (hf_nofault_owned() is false
- * then). A handler that other code installs later must call the previous one, ours, for signals
- * that it does not handle.
+ * Call it once, early. A further call reinstalls the handler if it was reset to SIG_DFL or SIG_IGN,
+ * and never replaces another handler (hf_nofault_owned() is false then). A handler that other code
+ * installs later must call the previous one, ours, for signals that it does not handle.
  * A thread's alternate stack, if it has one, needs room for getauxval(AT_MINSIGSTKSZ) + 1024 bytes.
  *
  * Context:  any thread, several at once; not in a signal handler

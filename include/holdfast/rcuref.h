@@ -115,8 +115,8 @@ HF_INLINE void hf_rcuref_init_release(hf_rcuref_t *r, uint32_t n)
  * hf_rcuref_headroom - how many can still be taken before the count saturates? To watch for a leak
  *
  * Ordering: none
- * Return:   1 to HF_RCUREF_MAX, 0 = none or dead, HF_RCUREF_MAX + 1 = saturated; the headroom, which
- *           is 0 if it is saturated or dead
+ * Return:   1 to HF_RCUREF_MAX, 0 = none or dead, HF_RCUREF_MAX + 1 = saturated; the headroom: 0 if
+ *           it is saturated or dead
  */
 HF_INLINE uint32_t hf_rcuref_read(const hf_rcuref_t *r)
 {

@@ -35,8 +35,8 @@
  *   Only the holder writes serving. Numbers wrap around at 2^32; there are never 2^32 waiters.
  *
  * Arguments   lock   initialized by HF_SPINLOCK_TICKET_INIT, by init, or with all bytes 0
- * Ordering    as in spinlock.h; lock acquires by the load that sees my number, and unlock releases by
- *             the store that serves the next one
+ * Ordering    as in spinlock.h; lock acquires by the load that sees my number, and unlock releases
+ *             by the store that serves the next one
  */
 #include "validate.h"
 #include "internal/atomic.h"

@@ -9,13 +9,12 @@
  *   In test and debug builds. A lock operation takes some tens of nanoseconds longer, and as much
  *   again for each lock that is held meanwhile: not for release builds. Compile every translation
  *   unit that takes a given lock the same way: a lock that is taken without validation and released
- *   with it is reported as not held. The reverse (locked with it, unlocked without) is tolerated,
- *   and detected at the next operation.
+ *   with it is reported as not held.
  *
  * State
  *   Each thread has a list of the locks that it holds, since when, and how deep. Nothing is stored
- *   in the lock: so no lock changes its size, and the lock half of a lockref is validated too. Nor
- *   is anything read from it later, so a lock may be freed while it is held.
+ *   in the lock, nor read from it later: so no lock changes its size, the lock half of a lockref is
+ *   validated too, and a lock may be freed while it is held.
  *
  *     thread: [ lock A, t=17, depth 1 ] [ lock B, t=21, depth 2 ] ... up to HF_VALIDATE_HELD
  *
@@ -28,8 +27,7 @@
  *   gave it: a cache's thousand entries have one class, so their order against the table's lock is
  *   one pair. (If the compiler unrolls a loop, its call of init is several places; give a name
  *   then.) A lock without init, a static one or one of C++, is a class of its own. The order of two
- *   locks of one class is watched by their addresses. Two locks may share an entry of the table of
- *   classes: then the one that was initialised first is watched by its address, with all others.
+ *   locks of one class is watched by their addresses.
  *
  * Behaviour
  *   lock, held by this thread      reported (recursion); granted, one deeper
@@ -56,8 +54,7 @@
  *
  *   Each copy of the library knows the locks that were taken through it. If two copies in one
  *   process validate locks (two plug-ins, each with the static library), a line of output says so,
- *   and from then on nothing is reported, and hf_validate_is_held() returns false: a lock taken
- *   through one and released through the other would be reported as not held. Link the shared
+ *   and from then on nothing is reported, and hf_validate_is_held() returns false. Link the shared
  *   library instead.
  *
  * Context    any thread; a setting applies to all threads
@@ -70,7 +67,7 @@
  *   V3  If two threads take a pair for the first time at once, in opposite orders, at least one of
  *       them finds the other's: each first writes its place and then looks, sequentially
  *       consistent.
- *   V4  Pairs are added by compare-and-swap, and never removed: R1 of report.h holds.
+ *   V4  Pairs are added by compare-and-swap, and never removed: no lock is taken, as in report.h.
  */
 #include "report.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mapping - Linux user space: PROCMAP_QUERY and /proc/self/maps, by system calls alone, as in maps.h.
+ * mapping - Linux user space: PROCMAP_QUERY and /proc/self/maps, by system calls alone, as maps.h.
  */
 #define _GNU_SOURCE
 #include <errno.h>

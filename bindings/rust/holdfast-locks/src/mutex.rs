@@ -10,50 +10,65 @@ pub(crate) fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// A mutex of 4 bytes, for [`lock_api`]. Spins for some 10 µs, then parks. Any running thread can
-/// acquire a free lock; threads that keep doing so let a waiter have it every 300 µs.
-#[repr(transparent)]
-#[derive(Debug)]
-pub struct RawMutex(sys::hf_mutex_t);
+/// Defines a lock for `lock_api` by the functions of the C library.
+macro_rules! raw_lock {
+    ($(#[$about:meta])* $name:ident, $raw:ident, $lock:ident, $trylock:ident, $unlock:ident, $is_locked:ident) => {
+        $(#[$about])*
+        #[repr(transparent)]
+        #[derive(Debug)]
+        pub struct $name(sys::$raw);
 
-// SAFETY: the functions are atomic operations on the word.
-unsafe impl Send for RawMutex {}
-unsafe impl Sync for RawMutex {}
+        // SAFETY: the functions are atomic operations on the word.
+        unsafe impl Send for $name {}
+        unsafe impl Sync for $name {}
+
+        // SAFETY: there is one holder, because lock swaps 0 for it; lock acquires, unlock releases.
+        // Guards are not `Send`, because the locking thread must unlock. A free lock may be moved:
+        // only waiters know its address. If a guard is forgotten, the lock stays locked.
+        unsafe impl lock_api::RawMutex for $name {
+            #[allow(clippy::declare_interior_mutable_const)]
+            const INIT: $name = $name(sys::$raw::INIT);
+
+            type GuardMarker = lock_api::GuardNoSend;
+
+            #[inline]
+            fn lock(&self) {
+                unsafe { sys::$lock(self.0.get()) }
+            }
+
+            #[inline]
+            fn try_lock(&self) -> bool {
+                unsafe { sys::$trylock(self.0.get()) }
+            }
+
+            #[inline]
+            unsafe fn unlock(&self) {
+                sys::$unlock(self.0.get())
+            }
+
+            #[inline]
+            fn is_locked(&self) -> bool {
+                unsafe { sys::$is_locked(self.0.get()) }
+            }
+        }
+    };
+}
+
+raw_lock! {
+    /// A mutex of 4 bytes, for [`lock_api`]. Spins for some 10 µs, then parks. Any running thread
+    /// can acquire a free lock; threads that keep doing so let a waiter have it every 300 µs.
+    RawMutex, hf_mutex_t, hf_mutex_lock, hf_mutex_trylock, hf_mutex_unlock, hf_mutex_is_locked
+}
+
+raw_lock! {
+    /// A spinlock of 4 bytes, for [`lock_api`]. It is not fair: waiters compete, in no order.
+    RawSpinlock, hf_spinlock_t, hf_spinlock_lock, hf_spinlock_trylock, hf_spinlock_unlock, hf_spinlock_is_locked
+}
 
 impl RawMutex {
     #[inline]
     pub(crate) fn get(&self) -> *mut sys::hf_mutex_t {
         self.0.get()
-    }
-}
-
-// SAFETY: there is one holder, because lock swaps 0 for it; lock acquires, unlock releases.
-// Guards are not `Send`, because the locking thread must unlock. A free mutex may be moved: only
-// waiters know its address.
-unsafe impl lock_api::RawMutex for RawMutex {
-    #[allow(clippy::declare_interior_mutable_const)]
-    const INIT: RawMutex = RawMutex(sys::hf_mutex_t::INIT);
-
-    type GuardMarker = lock_api::GuardNoSend;
-
-    #[inline]
-    fn lock(&self) {
-        unsafe { sys::hf_mutex_lock(self.get()) }
-    }
-
-    #[inline]
-    fn try_lock(&self) -> bool {
-        unsafe { sys::hf_mutex_trylock(self.get()) }
-    }
-
-    #[inline]
-    unsafe fn unlock(&self) {
-        sys::hf_mutex_unlock(self.get())
-    }
-
-    #[inline]
-    fn is_locked(&self) -> bool {
-        unsafe { sys::hf_mutex_is_locked(self.get()) }
     }
 }
 
@@ -113,43 +128,6 @@ pub type MutexGuard<'a, T> = lock_api::MutexGuard<'a, RawMutex, T>;
 
 /// A guard of a part of the value: [`MutexGuard::map`](lock_api::MutexGuard::map).
 pub type MappedMutexGuard<'a, T> = lock_api::MappedMutexGuard<'a, RawMutex, T>;
-
-/// A spinlock of 4 bytes, for [`lock_api`]. It is not fair: waiters compete, in no order.
-#[repr(transparent)]
-#[derive(Debug)]
-pub struct RawSpinlock(sys::hf_spinlock_t);
-
-// SAFETY: the functions are atomic operations on the word.
-unsafe impl Send for RawSpinlock {}
-unsafe impl Sync for RawSpinlock {}
-
-// SAFETY: as for RawMutex. If a guard is forgotten, the lock stays locked.
-unsafe impl lock_api::RawMutex for RawSpinlock {
-    #[allow(clippy::declare_interior_mutable_const)]
-    const INIT: RawSpinlock = RawSpinlock(sys::hf_spinlock_t::INIT);
-
-    type GuardMarker = lock_api::GuardNoSend;
-
-    #[inline]
-    fn lock(&self) {
-        unsafe { sys::hf_spinlock_lock(self.0.get()) }
-    }
-
-    #[inline]
-    fn try_lock(&self) -> bool {
-        unsafe { sys::hf_spinlock_trylock(self.0.get()) }
-    }
-
-    #[inline]
-    unsafe fn unlock(&self) {
-        sys::hf_spinlock_unlock(self.0.get())
-    }
-
-    #[inline]
-    fn is_locked(&self) -> bool {
-        unsafe { sys::hf_spinlock_is_locked(self.0.get()) }
-    }
-}
 
 /// A spinlock for sections of ten to some hundred instructions, if each thread has a processor.
 ///

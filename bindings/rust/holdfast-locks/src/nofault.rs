@@ -7,7 +7,8 @@
 //!
 //! # Safety
 //!
-//! A fault is harmless: it becomes an `Err` with the exact number of bytes done. The functions are
+//! A fault is harmless: it becomes an `Err` with the exact number of bytes done, all before the fault
+//! and none after it. The functions are
 //! `unsafe` nevertheless, even those that read, because memory at an address that *is* mapped may
 //! belong to anything:
 //!
@@ -83,7 +84,7 @@ pub fn is_owned() -> bool {
     unsafe { sys::hf_nofault_owned() }
 }
 
-/// Copies from memory that may fault. Ordering: none.
+/// Copies from memory that may fault; after a fault the rest of `dst` is unchanged. Ordering: none.
 ///
 /// ```
 /// use holdfast_locks::nofault;
@@ -94,10 +95,6 @@ pub fn is_owned() -> bool {
 /// let fault = unsafe { nofault::copy(&mut to, 16 as *const u8) }.unwrap_err();
 /// assert_eq!(fault.done, 0);
 /// ```
-///
-/// # Errors
-///
-/// The bytes before the fault are in `dst`; the rest of `dst` is unchanged.
 ///
 /// # Safety
 ///
@@ -110,10 +107,6 @@ pub unsafe fn copy(dst: &mut [u8], src: *const u8) -> Result<(), Fault> {
 
 /// Copies to memory that may fault. Ordering: none.
 ///
-/// # Errors
-///
-/// The bytes before the fault are written, none after them.
-///
 /// # Safety
 ///
 /// The caller may write any bytes to the mapped part of `dst..dst + src.len()`. It does not overlap
@@ -125,9 +118,7 @@ pub unsafe fn copy_to(dst: *mut u8, src: &[u8]) -> Result<(), Fault> {
 
 /// Copies between two places which may both fault. Ordering: none.
 ///
-/// # Errors
-///
-/// As [`copy_to`]. To find out which side faulted, [`load`] a byte of each.
+/// To find out which side faulted, [`load`] a byte of each.
 ///
 /// # Safety
 ///
@@ -139,10 +130,6 @@ pub unsafe fn copy_between(dst: *mut u8, src: *const u8, len: usize) -> Result<(
 /// As [`copy`], but works without [`install`], in handlers of SIGSEGV and SIGBUS, and where these
 /// signals are blocked: it uses system calls where necessary. Async-signal-safe.
 ///
-/// # Errors
-///
-/// As [`copy`].
-///
 /// # Safety
 ///
 /// As [`copy`].
@@ -153,10 +140,6 @@ pub unsafe fn copy_safe(dst: &mut [u8], src: *const u8) -> Result<(), Fault> {
 
 /// Zeroes memory that may fault. Ordering: none.
 ///
-/// # Errors
-///
-/// The bytes before the fault are 0; none after them is written.
-///
 /// # Safety
 ///
 /// The caller may write zeros to the mapped part of `dst..dst + len`.
@@ -165,10 +148,6 @@ pub unsafe fn clear(dst: *mut u8, len: usize) -> Result<(), Fault> {
 }
 
 /// Fills memory that may fault with a byte. Ordering: none.
-///
-/// # Errors
-///
-/// As [`clear`].
 ///
 /// # Safety
 ///
@@ -220,10 +199,6 @@ words! {
 
 /// Reads a word at any alignment; if it is aligned, by one access. Ordering: none.
 ///
-/// # Errors
-///
-/// The word can't be read.
-///
 /// # Safety
 ///
 /// As [`copy`].
@@ -238,9 +213,7 @@ pub unsafe fn load<T: Word>(src: *const T) -> Result<T, Fault> {
 
 /// Writes a word at any alignment; if it is aligned, by one access. Ordering: none.
 ///
-/// # Errors
-///
-/// The word can't be written. A word that crosses a page boundary may be written in part.
+/// A word that crosses a page boundary may be written in part.
 ///
 /// # Safety
 ///

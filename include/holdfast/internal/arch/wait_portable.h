@@ -5,15 +5,7 @@
 /* wait_portable - waiting for a word by plain loads and the hint that spin.h has defined before. */
 #include "../compiler.h"
 
-/**
- * hf_arch_wait_change32 - wait while *p == old, but not for long
- * @p:   the word
- * @old: what it holds
- *
- * Context:  any
- * Ordering: acquire
- * Return:   *p
- */
+/* hf_arch_wait_change32 - wait while *p == old, but not for long. Returns *p. Acquire. */
 HF_INLINE uint32_t hf_arch_wait_change32(uint32_t *p, uint32_t old)
 {
 	uint32_t value = __atomic_load_n(p, __ATOMIC_ACQUIRE);
@@ -23,13 +15,7 @@ HF_INLINE uint32_t hf_arch_wait_change32(uint32_t *p, uint32_t old)
 	return value;
 }
 
-/**
- * hf_arch_wait_zero_set32 - wait until *p is 0, then make it 1
- * @p: the word
- *
- * Context:  any
- * Ordering: acquire
- */
+/* hf_arch_wait_zero_set32 - wait until *p is 0, then make it 1. Acquire. */
 HF_INLINE void hf_arch_wait_zero_set32(uint32_t *p)
 {
 	uint32_t zero = 0;

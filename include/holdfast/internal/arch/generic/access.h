@@ -93,24 +93,15 @@ HF_DETAIL_STORE_NOFAULT(16)
 HF_DETAIL_STORE_NOFAULT(32)
 HF_DETAIL_STORE_NOFAULT(64)
 
-/*
- * hf_arch_cmpxchg32_nofault, 64 - if *p == expected, *p = desired.
- * *found = *p before. Ordering: sequentially consistent.
- */
+/* hf_arch_cmpxchg32_nofault, 64 - if *p == expected, *p = desired. *found = *p before. Seq. cst. */
 HF_DETAIL_CMPXCHG_NOFAULT(32)
 HF_DETAIL_CMPXCHG_NOFAULT(64)
 
-/*
- * hf_arch_exchange32_nofault, 64 - *found = *p; *p = value.
- * Ordering: sequentially consistent.
- */
+/* hf_arch_exchange32_nofault, 64 - *found = *p; *p = value. Sequentially consistent. */
 HF_DETAIL_FETCH_NOFAULT(exchange, 32, value)
 HF_DETAIL_FETCH_NOFAULT(exchange, 64, value)
 
-/*
- * hf_arch_fetch_add32_nofault, 64 - *found = *p; *p += value.
- * Ordering: sequentially consistent.
- */
+/* hf_arch_fetch_add32_nofault, 64 - *found = *p; *p += value. Sequentially consistent. */
 HF_DETAIL_FETCH_NOFAULT(fetch_add, 32, read + value)
 HF_DETAIL_FETCH_NOFAULT(fetch_add, 64, read + value)
 
@@ -119,11 +110,7 @@ HF_DETAIL_FETCH_NOFAULT(fetch_add, 64, read + value)
 #undef HF_DETAIL_CMPXCHG_NOFAULT
 #undef HF_DETAIL_FETCH_NOFAULT
 
-/*
- * HF_ARCH_LOAD8_OR, 16, 32, 64 - the same for src/: a fault jumps to a label
- * HF_ARCH_STORE8_OR, 16, 32, 64 - the same for a store
- * @label: in the current function
- */
+/* HF_ARCH_LOAD8_OR to HF_ARCH_STORE64_OR - the same for src/: a fault jumps to a label. */
 #define HF_DETAIL_LOAD_OR(bits, value, p, label)                                                   \
 	do {                                                                                       \
 		uint##bits##_t hf_detail_read;                                                     \
