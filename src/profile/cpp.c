@@ -72,6 +72,15 @@ static const char *skip_number(const char *at)
 	return *at == '_' ? at + 1 : NULL;
 }
 
+static const char *skip_group(const char *at, bool is_value, int depth);
+
+/* "vE_", behind "Ul": a function without a name. */
+static const char *skip_lambda(const char *at, int depth)
+{
+	at = depth < DEEP ? skip_group(at, false, depth + 1) : NULL;
+	return at ? skip_number(at) : NULL;
+}
+
 /*
  * The types and values up to the E that ends them. Returns what follows, or NULL. Of a value
  * (@is_value, "b1E" after its L) the digits behind the type are no identifier's length.
@@ -86,7 +95,9 @@ static const char *skip_group(const char *at, bool is_value, int depth)
 			at++;
 		else if (is_digit(*at))
 			at = identifier(at, &start, &len);
-		else if (strchr("INXJFL", *at) && *at)
+		else if (at[0] == 'U' && at[1] == 'l')
+			at = skip_lambda(at + 2, depth);
+		else if (strchr("INXJFLZ", *at) && *at)
 			at = depth < DEEP ? skip_group(at + 1, *at == 'L', depth + 1) : NULL;
 		else if (*at == '_' && is_value && is_first && at[1] == 'Z')
 			at += 2;
@@ -139,8 +150,7 @@ static const char *component(struct text *text, const char *at)
 	}
 	if (at[0] == 'U' && at[1] == 'l') {
 		put_part(text, "{lambda}", 8);
-		at = skip_group(at + 2, false, 0);
-		return at ? skip_number(at) : NULL;
+		return skip_lambda(at + 2, 0);
 	}
 	if (at[0] == 'c' && at[1] == 'l') {
 		put_part(text, "operator()", 10);

@@ -243,14 +243,13 @@ void hf_detail_put_rows(struct hf_detail_printer *p,
 			waits += row->waits;
 			continue;
 		}
-		hf_detail_put(p,
-			      "holdfast: %2u. %7llu.%03llu %6llu.%03llu %6llu.%03llu %8llu %8llu "
-			      "| %s\n",
+		hf_detail_put(p, "holdfast: %2u. %7llu.%03llu %6llu.%03llu %6llu.%03llu %8llu",
 			      i + 1, HF_DETAIL_THOUSANDTHS(row->wait / 1000),
 			      HF_DETAIL_THOUSANDTHS(hf_detail_mean(row->wait, row->waits)),
 			      HF_DETAIL_THOUSANDTHS(row->longest / 1000),
-			      (unsigned long long)row->waits, (unsigned long long)row->objects,
-			      row->kind);
+			      (unsigned long long)row->waits);
+		/* "%.0": nothing if it is 0, which is not known. */
+		hf_detail_put(p, " %8.0llu | %s\n", (unsigned long long)row->objects, row->kind);
 		put_place(p, row);
 		if (put_more)
 			put_more(p, row);

@@ -218,8 +218,7 @@ static struct part allocate(size_t size)
 {
 	struct part part = { NULL, size };
 
-	part.bytes =
-		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	part.bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (part.bytes == MAP_FAILED)
 		part.bytes = NULL;
 	return part;
@@ -355,8 +354,8 @@ static bool read_debug(struct hf_detail_symbols *s, struct image *image, const u
 static bool find_by_build_id(struct hf_detail_symbols *s, struct image *image,
 			     const unsigned char *id)
 {
-	size_t len = (size_t)snprintf(s->path, sizeof(s->path), "/usr/lib/debug/.build-id/%02x/",
-				      id[0]);
+	size_t len =
+		(size_t)snprintf(s->path, sizeof(s->path), "/usr/lib/debug/.build-id/%02x/", id[0]);
 
 	for (size_t i = 1; i < BUILD_ID; i++)
 		len += (size_t)snprintf(s->path + len, sizeof(s->path) - len, "%02x", id[i]);

@@ -18,7 +18,8 @@
  *       two calls can disagree. A wait that combines one of ours with one of glibc's locks a mutex
  *       of a table of this library between the two (run_cond.c).
  *   R2  What glibc itself locks does not come here: stdio, malloc, rwlocks, barriers, semaphores
- *       and once-functions do not call through the PLT. C11's mtx_t and cnd_t are, in glibc, the
+ *       and once-functions do not call through the PLT. (The program's calls of those functions do,
+ *       and are timed: run_wait.c.) C11's mtx_t and cnd_t are, in glibc, the
  *       same objects as pthread's, and programs mix them: so both interfaces are here.
  *   R3  What is watched (profile, validation) is never changed: a misuse is reported, and then has
  *       the effect that it would have without. Only a recursion that is a deadlock for certain is
@@ -96,11 +97,16 @@ struct hf_run_real {
 	void *(*open)(const char *, int); /* dlopen() */
 	int (*sigaction)(int, const struct sigaction *, struct sigaction *);
 	void (*(*signal)(int, void (*)(int)))(int);
+	int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+	long (*syscall)(long, long, long, long, long, long, long);
 	void (*exit)(int) __attribute__((noreturn));
 };
 
 /* Finds them at the first call: a constructor of another object may come before ours. */
 const struct hf_run_real *hf_run_real(void);
+
+/* Sets the pointer at @to to glibc's function. @version NULL = the default one. */
+void hf_run_find(void *to, const char *name, const char *version);
 
 /* glibc's flags of a condition variable. */
 enum { HF_RUN_COND_IS_SHARED = 1, HF_RUN_COND_IS_MONOTONIC = 2 };
@@ -159,10 +165,22 @@ enum hf_run_origin {
 	HF_RUN_MADE_BY_INIT,
 	HF_RUN_IS_STATIC,  /* no init was called, and it is in an object */
 	HF_RUN_FIRST_USED, /* no init was called, and it is elsewhere, as of C++ */
+	HF_RUN_WAITED_AT,  /* of glibc's, which have no room for a number: the call that waits */
 };
 
 /* What threads wait for. */
-enum hf_run_kind { HF_RUN_MUTEX, HF_RUN_COND };
+enum hf_run_kind {
+	HF_RUN_MUTEX,
+	HF_RUN_COND,
+	/* glibc's: run_wait.c */
+	HF_RUN_READ,
+	HF_RUN_WRITE,
+	HF_RUN_SEMAPHORE,
+	HF_RUN_BARRIER,
+	HF_RUN_JOIN,
+	HF_RUN_ONCE,
+	HF_RUN_FUTEX,
+};
 
 /* Its members are constant, but for `objects`. */
 struct hf_run_place {
@@ -188,6 +206,8 @@ void hf_run_stack(struct hf_detail_stack *stack, const void *caller);
 uint32_t hf_run_place_of_init(const void *object, enum hf_run_kind kind, const void *caller);
 /* The same of an object that was not initialised by a call. */
 uint32_t hf_run_place_of_use(const void *object, enum hf_run_kind kind, const void *caller);
+/* The place of glibc's @object, which is waited for now: itself, if it is static, or the call. */
+uint32_t hf_run_place_of_wait(const void *object, enum hf_run_kind kind, const void *caller);
 
 /* ---- run_profile.c: counting ---------------------------------------------------------------- */
 
@@ -266,6 +286,8 @@ struct hf_run_memo {
 
 struct hf_run_thread {
 	struct hf_run_thread *next_unused;
+	uint64_t begun;                 /* ticks; 0 = has ended, or is the first thread */
+	pid_t number;                   /* the kernel's */
 	struct hf_detail_table records; /* of struct hf_run_record: by the place's number + 1 */
 	uint64_t waited;                /* ticks, since its last stack */
 	struct hf_run_call calls[HF_RUN_CALLS];
@@ -280,6 +302,14 @@ HF_INLINE struct hf_run_thread *hf_run_thread_at(uint32_t number)
 	return (struct hf_run_thread *)hf_detail_table_at(&hf_run_threads, number,
 							  sizeof(struct hf_run_thread));
 }
+
+/* What all threads did since the profile began, those that have ended included. */
+struct hf_run_times {
+	uint64_t threads, ticks; /* how many there were, and how long they lived together */
+	uint64_t running_ns;
+	uint64_t ready_ns; /* without a processor; 0 = this kernel does not say */
+};
+struct hf_run_times hf_run_times(void);
 
 void hf_run_threads_start(void);
 void hf_run_threads_forked(void);

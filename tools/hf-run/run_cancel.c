@@ -24,14 +24,15 @@ struct record {
 	hf_atomic32_t is_cancelled;
 	hf_atomic32_t *cond;
 	struct hf_detail_waiter *waiter; /* NULL = none */
-	bool was_taken_out; /* of a queue, by pthread_cancel(): it was not signalled */
+	bool was_taken_out;              /* of a queue, by pthread_cancel(): it was not signalled */
 };
 
 static HF_RUN_THREAD struct record mine;
 
 static struct record *record_of(pthread_t thread)
 {
-	return (struct record *)((uintptr_t)thread + ((uintptr_t)&mine - (uintptr_t)pthread_self()));
+	return (struct record *)((uintptr_t)thread +
+				 ((uintptr_t)&mine - (uintptr_t)pthread_self()));
 }
 
 static bool may_be_cancelled(void)

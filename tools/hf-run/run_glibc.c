@@ -27,7 +27,7 @@ HF_STATIC_ASSERT(sizeof(struct hf_run_cond) <= offsetof(pthread_cond_t, __data._
 #define VERSION_OF_COND "GLIBC_2.17"
 #endif
 
-static void find(void *to, const char *name, const char *version)
+void hf_run_find(void *to, const char *name, const char *version)
 {
 	void *found = version ? dlvsym(RTLD_NEXT, name, version) : NULL;
 
@@ -44,25 +44,27 @@ static struct hf_run_real real;
 
 static HF_RUN_COLD void find_all(void)
 {
-	find(&real.mutex_init, "pthread_mutex_init", NULL);
-	find(&real.mutex_destroy, "pthread_mutex_destroy", NULL);
-	find(&real.mutex_lock, "pthread_mutex_lock", NULL);
-	find(&real.mutex_trylock, "pthread_mutex_trylock", NULL);
-	find(&real.mutex_clocklock, "pthread_mutex_clocklock", NULL);
-	find(&real.mutex_timedlock, "pthread_mutex_timedlock", NULL);
-	find(&real.mutex_unlock, "pthread_mutex_unlock", NULL);
-	find(&real.cond_init, "pthread_cond_init", VERSION_OF_COND);
-	find(&real.cond_destroy, "pthread_cond_destroy", VERSION_OF_COND);
-	find(&real.cond_wait, "pthread_cond_wait", VERSION_OF_COND);
-	find(&real.cond_timedwait, "pthread_cond_timedwait", VERSION_OF_COND);
-	find(&real.cond_clockwait, "pthread_cond_clockwait", NULL);
-	find(&real.cond_signal, "pthread_cond_signal", VERSION_OF_COND);
-	find(&real.cond_broadcast, "pthread_cond_broadcast", VERSION_OF_COND);
-	find(&real.cancel, "pthread_cancel", NULL);
-	find(&real.open, "dlopen", NULL);
-	find(&real.sigaction, "sigaction", NULL);
-	find(&real.signal, "signal", NULL);
-	find(&real.exit, "_exit", NULL); /* the last one: see hf_run_real() */
+	hf_run_find(&real.mutex_init, "pthread_mutex_init", NULL);
+	hf_run_find(&real.mutex_destroy, "pthread_mutex_destroy", NULL);
+	hf_run_find(&real.mutex_lock, "pthread_mutex_lock", NULL);
+	hf_run_find(&real.mutex_trylock, "pthread_mutex_trylock", NULL);
+	hf_run_find(&real.mutex_clocklock, "pthread_mutex_clocklock", NULL);
+	hf_run_find(&real.mutex_timedlock, "pthread_mutex_timedlock", NULL);
+	hf_run_find(&real.mutex_unlock, "pthread_mutex_unlock", NULL);
+	hf_run_find(&real.cond_init, "pthread_cond_init", VERSION_OF_COND);
+	hf_run_find(&real.cond_destroy, "pthread_cond_destroy", VERSION_OF_COND);
+	hf_run_find(&real.cond_wait, "pthread_cond_wait", VERSION_OF_COND);
+	hf_run_find(&real.cond_timedwait, "pthread_cond_timedwait", VERSION_OF_COND);
+	hf_run_find(&real.cond_clockwait, "pthread_cond_clockwait", NULL);
+	hf_run_find(&real.cond_signal, "pthread_cond_signal", VERSION_OF_COND);
+	hf_run_find(&real.cond_broadcast, "pthread_cond_broadcast", VERSION_OF_COND);
+	hf_run_find(&real.cancel, "pthread_cancel", NULL);
+	hf_run_find(&real.open, "dlopen", NULL);
+	hf_run_find(&real.sigaction, "sigaction", NULL);
+	hf_run_find(&real.signal, "signal", NULL);
+	hf_run_find(&real.create, "pthread_create", NULL);
+	hf_run_find(&real.syscall, "syscall", NULL);
+	hf_run_find(&real.exit, "_exit", NULL); /* the last one: see hf_run_real() */
 }
 
 const struct hf_run_real *hf_run_real(void)

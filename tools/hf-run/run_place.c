@@ -269,8 +269,26 @@ static uint32_t find_place(uint64_t id, enum hf_run_origin origin, const void *o
 			number = hf_detail_table_publish(&places, number, sizeof(no_room));
 		}
 	}
+	return number;
+}
+
+/* The place makes one more object. */
+static uint32_t add_object(uint32_t number)
+{
 	(void)hf_atomic64_fetch_add_relaxed(&place_at(number)->objects, 1);
 	return number;
+}
+
+/* @other: the origin of an object that is not static. */
+static uint32_t find_by_use(const void *object, enum hf_run_kind kind, enum hf_run_origin other,
+			    const void *caller)
+{
+	struct hf_detail_stack stack;
+
+	hf_run_stack(&stack, caller);
+	if (is_in_object(object))
+		return find_place((uintptr_t)object, HF_RUN_IS_STATIC, object, kind, &stack);
+	return find_place(hf_detail_stack_hash(&stack), other, object, kind, &stack);
 }
 
 uint32_t hf_run_place_of_init(const void *object, enum hf_run_kind kind, const void *caller)
@@ -278,16 +296,16 @@ uint32_t hf_run_place_of_init(const void *object, enum hf_run_kind kind, const v
 	struct hf_detail_stack stack;
 
 	hf_run_stack(&stack, caller);
-	return find_place(hf_detail_stack_hash(&stack), HF_RUN_MADE_BY_INIT, object, kind,
-			  &stack);
+	return add_object(find_place(hf_detail_stack_hash(&stack), HF_RUN_MADE_BY_INIT, object,
+				     kind, &stack));
 }
 
 uint32_t hf_run_place_of_use(const void *object, enum hf_run_kind kind, const void *caller)
 {
-	struct hf_detail_stack stack;
+	return add_object(find_by_use(object, kind, HF_RUN_FIRST_USED, caller));
+}
 
-	hf_run_stack(&stack, caller);
-	if (is_in_object(object))
-		return find_place((uintptr_t)object, HF_RUN_IS_STATIC, object, kind, &stack);
-	return find_place(hf_detail_stack_hash(&stack), HF_RUN_FIRST_USED, object, kind, &stack);
+uint32_t hf_run_place_of_wait(const void *object, enum hf_run_kind kind, const void *caller)
+{
+	return find_by_use(object, kind, HF_RUN_WAITED_AT, caller);
 }

@@ -22,6 +22,17 @@ static const struct {
 	[HF_RUN_COND] = { "condition variable",
 			  { "signals", "waits", "timed_out", "wait_ns", "wait_longest_ns",
 			    "unheard" } },
+#define GLIBC                                                                                      \
+	{                                                                                          \
+		NULL, "waits", "timed_out", "wait_ns", "wait_longest_ns"                           \
+	}
+	[HF_RUN_READ] = { "read lock", GLIBC },
+	[HF_RUN_WRITE] = { "write lock", GLIBC },
+	[HF_RUN_SEMAPHORE] = { "semaphore", GLIBC },
+	[HF_RUN_BARRIER] = { "barrier", GLIBC },
+	[HF_RUN_JOIN] = { "join", GLIBC },
+	[HF_RUN_ONCE] = { "once", GLIBC },
+	[HF_RUN_FUTEX] = { "futex", GLIBC },
 };
 
 /* One place, all threads added up. */
@@ -52,9 +63,10 @@ static const char *origin_of(uint32_t number, const struct hf_run_place *place)
 {
 	if (!number)
 		return "no room: more places than the table has";
-	return place->origin == HF_RUN_MADE_BY_INIT ? "made at"
-	       : place->origin == HF_RUN_IS_STATIC  ? "static, first used at"
-						    : "made without a call, first used at";
+	return place->origin == HF_RUN_WAITED_AT      ? "waited for at"
+	       : place->origin == HF_RUN_MADE_BY_INIT ? "made at"
+	       : place->origin == HF_RUN_IS_STATIC    ? "static, first used at"
+						      : "made without a call, first used at";
 }
 
 static struct row *row_of(struct hf_detail_printer *p, uint32_t number)
@@ -129,7 +141,7 @@ static void add_up(struct hf_detail_printer *p)
 		struct hf_detail_site_counts counts = hf_detail_wait_read(site);
 		struct row *row = counts.waits ? row_of(p, (uint32_t)site->what) : NULL;
 
-		if (row)
+		if (row && row->place->origin != HF_RUN_WAITED_AT) /* whose place is the site */
 			hf_detail_row_add_site(&row->common, &counts);
 	}
 }
@@ -143,17 +155,17 @@ static void put_counts(struct hf_detail_printer *p, const struct hf_detail_row *
 
 	switch (((const struct row *)common)->place->kind) {
 	case HF_RUN_MUTEX:
-		hf_detail_put(p,
-			      "holdfast:      taken: %llu, %llu.%llu %% after a wait, %llu by "
-			      "another thread than before; held: %llu.%03llu ms, mean %llu.%03llu "
-			      "us, at most %llu.%03llu ms\n",
-			      (unsigned long long)count[HF_RUN_USED],
-			      PERCENT(count[HF_RUN_WAITS],
-				      count[HF_RUN_USED] + count[HF_RUN_TIMED_OUT]),
-			      (unsigned long long)count[HF_RUN_ODD],
-			      THOUSANDTHS(count[HF_RUN_HELD] / 1000),
-			      THOUSANDTHS(hf_detail_mean(count[HF_RUN_HELD], count[HF_RUN_USED])),
-			      THOUSANDTHS(count[HF_RUN_HELD_LONGEST] / 1000));
+		hf_detail_put(
+			p,
+			"holdfast:      taken: %llu, %llu.%llu %% after a wait, %llu by "
+			"another thread than before; held: %llu.%03llu ms, mean %llu.%03llu "
+			"us, at most %llu.%03llu ms\n",
+			(unsigned long long)count[HF_RUN_USED],
+			PERCENT(count[HF_RUN_WAITS], count[HF_RUN_USED] + count[HF_RUN_TIMED_OUT]),
+			(unsigned long long)count[HF_RUN_ODD],
+			THOUSANDTHS(count[HF_RUN_HELD] / 1000),
+			THOUSANDTHS(hf_detail_mean(count[HF_RUN_HELD], count[HF_RUN_USED])),
+			THOUSANDTHS(count[HF_RUN_HELD_LONGEST] / 1000));
 		break;
 	case HF_RUN_COND:
 		hf_detail_put(p,
@@ -163,16 +175,37 @@ static void put_counts(struct hf_detail_printer *p, const struct hf_detail_row *
 			      (unsigned long long)count[HF_RUN_USED],
 			      (unsigned long long)count[HF_RUN_ODD]);
 		break;
+	default:
+		if (count[HF_RUN_TIMED_OUT])
+			hf_detail_put(p, "holdfast:      timed out: %llu\n",
+				      (unsigned long long)count[HF_RUN_TIMED_OUT]);
 	}
 }
 
-static uint64_t thread_count(void)
+/* How the threads' time was spent, in nanoseconds. A wait that spins is running, too. */
+struct spent {
+	uint64_t threads, all, running, waiting, ready, elsewhere;
+};
+
+static struct spent spent(struct hf_detail_printer *p, const struct hf_detail_row **order,
+			  uint32_t n)
 {
-	return hf_detail_table_count(&hf_run_threads);
+	struct hf_run_times times = hf_run_times();
+	struct spent spent = { .threads = times.threads,
+			       .all = hf_detail_to_ns(p, times.ticks),
+			       .running = times.running_ns,
+			       .ready = times.ready_ns };
+	uint64_t known;
+
+	for (uint32_t i = 0; i < n; i++)
+		spent.waiting += order[i]->wait;
+	known = spent.running + spent.waiting + spent.ready;
+	spent.elsewhere = known < spent.all ? spent.all - known : 0;
+	return spent;
 }
 
 /* What a reader should do about the mutex that was waited for longest. */
-static void put_advice_for(struct hf_detail_printer *p, const struct row *top)
+static void put_advice_for(struct hf_detail_printer *p, const struct row *top, uint64_t threads)
 {
 	enum { LONG_NS = 10000 }; /* about what it costs to park and to wake a thread */
 	uint64_t held = hf_detail_mean(top->count[HF_RUN_HELD], top->common.used);
@@ -183,7 +216,7 @@ static void put_advice_for(struct hf_detail_printer *p, const struct row *top)
 			      "it is held for %llu.%llu %% of the run, %llu.%03llu us each time: "
 			      "do less while it is held",
 			      PERCENT(top->count[HF_RUN_HELD], p->ns), THOUSANDTHS(held));
-	else if (wait > top->count[HF_RUN_HELD_LONGEST] * thread_count())
+	else if (wait > top->count[HF_RUN_HELD_LONGEST] * threads)
 		hf_detail_put(p,
 			      "a wait takes %llu.%03llu us, more than all threads could hold it: "
 			      "they wait for a processor, not for each other",
@@ -200,12 +233,11 @@ static void put_advice_for(struct hf_detail_printer *p, const struct row *top)
 }
 
 /* What a reader should do first. */
-static void put_advice(struct hf_detail_printer *p)
+static void put_advice(struct hf_detail_printer *p, const struct hf_detail_row **order, uint32_t n,
+		       const struct spent *spent)
 {
-	uint32_t n;
-	const struct hf_detail_row **order = hf_detail_printer_sort(p, &n);
-	uint64_t time = p->ns * (thread_count() ? thread_count() : 1), wait = 0;
 	const struct row *top = NULL;
+	uint64_t wait = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
 		const struct row *row = (const struct row *)order[i];
@@ -216,32 +248,40 @@ static void put_advice(struct hf_detail_printer *p)
 		wait += row->common.wait;
 	}
 	if (!top)
-		hf_detail_put(p, "no mutex of pthread was locked; other locks, such as those of "
-				 "Rust's library, are not seen");
+		hf_detail_put(p, "no mutex of pthread was locked");
 	else if (!wait)
 		hf_detail_put(p, "no thread waited for a mutex");
 	else
 		hf_detail_put(p, "threads waited for mutexes for %llu.%llu %% of their time",
-			      PERCENT(wait, time));
-	if (wait && wait * 100 < time) {
+			      PERCENT(wait, spent->all));
+	if (wait && wait * 100 < spent->all) {
 		hf_detail_put(p, ": there is little to gain");
 	} else if (wait) {
 		hf_detail_put(p, ", %llu.%llu %% of that for the first one; ",
 			      PERCENT(top->common.wait, wait));
-		put_advice_for(p, top);
+		put_advice_for(p, top, spent->threads);
 	}
-	hf_detail_printer_unsort(p, order);
 }
 
 static void put_text(struct hf_detail_printer *p)
 {
-	hf_detail_put(p,
-		      "holdfast: profile of process %ld (%s), %llu.%03llu s, %llu thread%s\n"
-		      "holdfast: ",
-		      (long)getpid(), p->program, THOUSANDTHS(p->ns / 1000000),
-		      (unsigned long long)thread_count(), thread_count() == 1 ? "" : "s");
-	put_advice(p);
+	uint32_t n;
+	const struct hf_detail_row **order = hf_detail_printer_sort(p, &n);
+	struct spent s = spent(p, order, n);
+
+	hf_detail_put(
+		p,
+		"holdfast: profile of process %ld (%s), %llu.%03llu s, %llu thread%s\n"
+		"holdfast: of the threads' time %llu.%llu %% was running, %llu.%llu %% in the "
+		"waits below, %llu.%llu %% ready without a processor, %llu.%llu %% elsewhere in "
+		"the kernel: files, sockets, sleep\n"
+		"holdfast: ",
+		(long)getpid(), p->program, THOUSANDTHS(p->ns / 1000000),
+		(unsigned long long)s.threads, s.threads == 1 ? "" : "s", PERCENT(s.running, s.all),
+		PERCENT(s.waiting, s.all), PERCENT(s.ready, s.all), PERCENT(s.elsewhere, s.all));
+	put_advice(p, order, n, &s);
 	hf_detail_put(p, "\n");
+	hf_detail_printer_unsort(p, order);
 	hf_detail_put_rows(p, put_counts);
 }
 
@@ -307,14 +347,20 @@ static void put_json(struct hf_detail_printer *p)
 {
 	uint32_t n;
 	const struct hf_detail_row **order = hf_detail_printer_sort(p, &n);
+	struct spent s = spent(p, order, n);
 
 	hf_detail_put(p, "{\"program\": ");
 	put_string(p, p->program);
 	put_number(p, "process", (uint64_t)getpid());
 	put_number(p, "ns", p->ns);
-	put_number(p, "threads", thread_count());
+	put_number(p, "threads", s.threads);
+	put_number(p, "threads_ns", s.all);
+	put_number(p, "running_ns", s.running);
+	put_number(p, "waiting_ns", s.waiting);
+	put_number(p, "ready_ns", s.ready);
+	put_number(p, "elsewhere_ns", s.elsewhere);
 	hf_detail_put(p, ",\n \"advice\": \"");
-	put_advice(p);
+	put_advice(p, order, n, &s);
 	hf_detail_put(p, "\",\n \"rows\": [");
 	for (uint32_t i = 0; i < n; i++) {
 		hf_detail_put(p, "%s\n  ", i ? "," : "");

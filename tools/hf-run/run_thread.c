@@ -3,7 +3,12 @@
  * run_thread - what this library keeps of each thread that is watched. A thread that ends leaves
  * its entry, with what was counted in it, to the next one that begins.
  */
-#include <string.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "run.h"
 
@@ -17,10 +22,90 @@ static struct hf_run_thread *unused;
 static pthread_key_t at_end;
 static bool has_at_end;
 
+/* ---- how long threads live -------------------------------------------------------------- */
+
+static hf_atomic64_t created, ended_ticks, ended_ready_ns; /* without the first thread */
+static uint64_t running_before;
+
+/* How long a thread was ready to run without a processor; 0 = it has ended, or is not known. */
+static uint64_t ready_ns(pid_t number)
+{
+	char text[64] = "";
+	unsigned long long ready = 0;
+	int file;
+
+	(void)snprintf(text, sizeof(text), "/proc/self/task/%d/schedstat", (int)number);
+	file = open(text, O_RDONLY | O_CLOEXEC);
+	if (file < 0)
+		return 0;
+	text[0] = '\0';
+	if (read(file, text, sizeof(text) - 1) > 0)
+		(void)sscanf(text, "%*u %llu", &ready);
+	(void)close(file);
+	return ready;
+}
+
+static uint64_t running_ns(void)
+{
+	struct rusage usage;
+
+	(void)getrusage(RUSAGE_SELF, &usage);
+	return (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000u +
+	       (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000u;
+}
+
+struct hf_run_times hf_run_times(void)
+{
+	uint64_t now = hf_run_ticks();
+	struct hf_run_times times = {
+		.threads = 1 + hf_atomic64_load_relaxed(&created),
+		.ticks = now - hf_run_start_ticks + hf_atomic64_load_relaxed(&ended_ticks),
+		.running_ns = running_ns() - running_before,
+		.ready_ns = ready_ns(getpid()) + hf_atomic64_load_relaxed(&ended_ready_ns),
+	};
+
+	for (uint32_t i = 1; i <= hf_detail_table_count(&hf_run_threads); i++) {
+		const struct hf_run_thread *thread = hf_run_thread_at(i);
+		uint64_t begun = __atomic_load_n(&thread->begun, __ATOMIC_RELAXED);
+
+		if (begun && begun < now) {
+			times.ticks += now - begun;
+			times.ready_ns += ready_ns(thread->number);
+		}
+	}
+	return times;
+}
+
+/* The first thread lives as long as the process. */
+static void begin_life(void)
+{
+	mine->number = gettid();
+	if (mine->number == getpid())
+		return;
+	(void)hf_atomic64_fetch_add_relaxed(&created, 1);
+	__atomic_store_n(&mine->begun, hf_run_ticks(), __ATOMIC_RELAXED);
+}
+
+static void end_life(void)
+{
+	uint64_t begun = mine->begun;
+	int kept = errno;
+
+	if (!begun)
+		return;
+	(void)hf_atomic64_fetch_add_relaxed(&ended_ready_ns, ready_ns(mine->number));
+	__atomic_store_n(&mine->begun, 0, __ATOMIC_RELAXED);
+	(void)hf_atomic64_fetch_add_relaxed(&ended_ticks, hf_run_ticks() - begun);
+	errno = kept;
+}
+
+/* ---- entries ---------------------------------------------------------------------------- */
+
 static void end_of_thread(void *thread)
 {
 	if (thread != mine)
 		return;
+	end_life();
 	hf_mutex_lock(&lock);
 	mine->next_unused = unused;
 	unused = mine;
@@ -34,10 +119,10 @@ static HF_RUN_COLD struct hf_run_thread *begin(void)
 
 	my_serial = hf_atomic32_fetch_add_relaxed(&serials, 1) + 1;
 	if (hf_mutex_trylock(&lock)) { /* a signal handler may have interrupted its holder */
+		HF_RUN_PAUSE();
 		mine = unused;
 		if (mine)
 			unused = mine->next_unused;
-		HF_RUN_PAUSE();
 		hf_mutex_unlock(&lock);
 	}
 	if (!mine) {
@@ -46,6 +131,8 @@ static HF_RUN_COLD struct hf_run_thread *begin(void)
 	}
 	if (mine && has_at_end)
 		(void)pthread_setspecific(at_end, mine);
+	if (mine)
+		begin_life();
 	return mine;
 }
 
@@ -62,6 +149,38 @@ uint32_t hf_run_thread_serial(void)
 void hf_run_threads_start(void)
 {
 	has_at_end = pthread_key_create(&at_end, end_of_thread) == 0;
+	running_before = running_ns();
+}
+
+/* What a new thread runs. (The program's malloc() may fail.) */
+struct first_call {
+	void *(*function)(void *);
+	void *argument;
+};
+
+static void *first_call(void *allocated)
+{
+	struct first_call call = *(struct first_call *)allocated;
+
+	free(allocated);
+	(void)hf_run_thread();
+	return call.function(call.argument);
+}
+
+/* With a profile a thread is known from its first instruction on, and not from its first lock. */
+HF_RUN_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
+				 void *(*function)(void *), void *argument)
+{
+	struct first_call *call = hf_run_watch & HF_RUN_PROFILE ? malloc(sizeof(*call)) : NULL;
+	int error;
+
+	if (!call)
+		return hf_run_real()->create(thread, attr, function, argument);
+	*call = (struct first_call){ function, argument };
+	error = hf_run_real()->create(thread, attr, first_call, call);
+	if (error)
+		free(call);
+	return error;
 }
 
 /*
@@ -77,6 +196,10 @@ void hf_run_threads_forked(void)
 	}
 	hf_detail_table_unmap(&hf_run_threads, sizeof(*mine));
 	hf_mutex_init(&lock);
+	hf_atomic64_store_relaxed(&created, 0);
+	hf_atomic64_store_relaxed(&ended_ticks, 0);
+	hf_atomic64_store_relaxed(&ended_ready_ns, 0);
+	running_before = running_ns();
 	unused = mine = NULL;
 	if (has_at_end)
 		(void)pthread_setspecific(at_end, NULL);

@@ -10,12 +10,15 @@
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <threads.h>
 #include <time.h>
@@ -558,6 +561,113 @@ static void others(void)
 	fclose(stream);
 }
 
+/* ---- what stays glibc's, and is timed with a profile: errors, limits, cancellation ------ */
+
+static sem_t tokens;
+static atomic_int handled;
+
+static void *use_locked(void *unused)
+{
+	struct timespec end = in_ms(CLOCK_REALTIME, 2), mono = in_ms(CLOCK_MONOTONIC, 2);
+
+	CHECK(pthread_rwlock_timedrdlock(&rwlock, &end) == ETIMEDOUT);
+	CHECK(pthread_rwlock_clockwrlock(&rwlock, CLOCK_MONOTONIC, &mono) == ETIMEDOUT);
+	return unused;
+}
+
+static void *wait_for_token(void *unused)
+{
+	waiting++;
+	sem_wait(&tokens);
+	woken++;
+	return unused;
+}
+
+static void *cancel_itself_with_token(void *unused)
+{
+	pthread_cancel(pthread_self());
+	return wait_for_token(unused);
+}
+
+static void handle(int unused)
+{
+	(void)unused;
+	handled++;
+}
+
+static int return_seven(void *unused)
+{
+	(void)unused;
+	return 7;
+}
+
+static void *return_eight(void *unused)
+{
+	(void)unused;
+	return (void *)8;
+}
+
+static void glibcs(void)
+{
+	struct timespec end = in_ms(CLOCK_REALTIME, 2), bad = { 0, 1000000000 };
+	struct sigaction action = { .sa_handler = handle };
+	pthread_t t;
+	thrd_t c11;
+	void *result;
+	int number;
+
+	CHECK(pthread_rwlock_wrlock(&rwlock) == 0);
+	CHECK(pthread_rwlock_rdlock(&rwlock) == EDEADLK &&
+	      pthread_rwlock_wrlock(&rwlock) == EDEADLK);
+	run(use_locked, NULL, NULL);
+	CHECK(pthread_rwlock_unlock(&rwlock) == 0);
+	CHECK(pthread_rwlock_timedrdlock(&rwlock, &bad) == EINVAL);
+	CHECK(pthread_rwlock_clockrdlock(&rwlock, CLOCK_PROCESS_CPUTIME_ID, &end) == EINVAL);
+
+	sem_init(&tokens, 0, 1);
+	waiting = woken = 0;
+	errno = 77;
+	CHECK(sem_timedwait(&tokens, &bad) == -1 && errno == EINVAL);
+	run(cancel_itself_with_token, NULL, &result); /* though there is a token */
+	CHECK(result == PTHREAD_CANCELED && woken == 0);
+	errno = 77;
+	CHECK(sem_wait(&tokens) == 0 && errno == 77);
+	CHECK(sem_timedwait(&tokens, &end) == -1 && errno == ETIMEDOUT);
+	sigaction(SIGUSR1, &action, NULL);
+	waiting = 0;
+	pthread_create(&t, NULL, wait_for_token, NULL);
+	while (!waiting)
+		sched_yield();
+	while (!woken) { /* by EINTR */
+		pthread_kill(t, SIGUSR1);
+		usleep(1000);
+	}
+	pthread_join(t, NULL);
+	waiting = 0;
+	pthread_create(&t, NULL, wait_for_token, NULL);
+	while (!waiting)
+		sched_yield();
+	usleep(2000);
+	pthread_cancel(t);
+	pthread_join(t, &result);
+	CHECK(result == PTHREAD_CANCELED && handled > 0);
+	pthread_create(&t, NULL, wait_for_token, NULL);
+	CHECK(pthread_timedjoin_np(t, &result, &end) == ETIMEDOUT);
+	sem_post(&tokens);
+	CHECK(pthread_join(t, &result) == 0 && result == NULL);
+
+	run(return_eight, NULL, &result);
+	CHECK(result == (void *)8 && pthread_join(pthread_self(), NULL) == EDEADLK);
+	thrd_create(&c11, return_seven, NULL);
+	CHECK(thrd_join(c11, &number) == thrd_success && number == 7);
+	errno = 0;
+	CHECK(syscall(SYS_futex, &number, 0 /* FUTEX_WAIT */, 8, NULL, NULL, 0) == -1 &&
+	      errno == EAGAIN);
+	errno = 77;
+	CHECK(syscall(SYS_mmap, NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != -1);
+	CHECK(errno == 77);
+}
+
 /* ---- C11's interface and pthread's, which have the same objects in glibc ---------------- */
 
 static mtx_t both;
@@ -841,6 +951,7 @@ static void everything(void)
 	cancellation_of_a_canceller();
 	nested_wait();
 	others();
+	glibcs();
 	c11(mtx_timed);
 	c11(mtx_timed | mtx_recursive);
 	versions();

@@ -2,12 +2,16 @@
 /* counts - locks a known number of times, then ends in the way that its argument says. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -287,6 +291,90 @@ static void run_deleted(char *program)
 	exit(1);
 }
 
+/* What glibc waits for: each once without a wait, and once until another thread has seen it wait. */
+static pthread_rwlock_t read_write = PTHREAD_RWLOCK_INITIALIZER;
+static sem_t semaphore;
+static pthread_barrier_t both;
+static pthread_once_t never = PTHREAD_ONCE_INIT, slow = PTHREAD_ONCE_INIT;
+static atomic_int word, step;
+
+static void await_main(void)
+{
+	await_parked(getpid());
+}
+
+static void do_nothing(void)
+{
+}
+
+static void await_step(int which)
+{
+	while (step != which)
+		usleep(1000);
+}
+
+static void *end_each_wait(void *unused)
+{
+	pthread_rwlock_wrlock(&read_write);
+	for (int i = 1; i <= 2; i++) {
+		step = 2 * i - 1;
+		await_main(); /* it is about to read, and then to write */
+		pthread_rwlock_unlock(&read_write);
+		await_step(2 * i);
+		if (i == 1)
+			pthread_rwlock_rdlock(&read_write);
+	}
+	await_main();
+	sem_post(&semaphore);
+	await_step(5);
+	await_main();
+	pthread_barrier_wait(&both);
+	await_step(6);
+	pthread_once(&slow, await_main);
+	await_step(8);
+	await_main();
+	word = 1;
+	syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	await_step(9);
+	await_main(); /* it joins this thread */
+	return unused;
+}
+
+static void wait_for_each(void)
+{
+	pthread_t t;
+
+	sem_init(&semaphore, 0, 1);
+	pthread_barrier_init(&both, NULL, 2);
+	pthread_rwlock_rdlock(&read_write);
+	pthread_rwlock_unlock(&read_write);
+	pthread_rwlock_wrlock(&read_write);
+	pthread_rwlock_unlock(&read_write);
+	sem_wait(&semaphore);
+	pthread_once(&never, do_nothing);
+	syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 1, NULL, NULL, 0); /* it is not 1 */
+	pthread_create(&t, NULL, end_each_wait, NULL);
+	await_step(1);
+	pthread_rwlock_rdlock(&read_write);
+	pthread_rwlock_unlock(&read_write);
+	step = 2;
+	await_step(3);
+	pthread_rwlock_wrlock(&read_write);
+	pthread_rwlock_unlock(&read_write);
+	step = 4;
+	sem_wait(&semaphore);
+	step = 5;
+	pthread_barrier_wait(&both);
+	step = 6;
+	while (!(slow & 1))
+		;
+	pthread_once(&slow, do_nothing);
+	step = 8;
+	syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+	step = 9;
+	pthread_join(t, NULL);
+}
+
 static void work_in_threads(void)
 {
 	pthread_t t[THREADS];
@@ -344,6 +432,10 @@ int main(int count, char **arguments)
 		ask_on_small_stack();
 	if (strcmp(how, "begins") == 0)
 		begin_threads();
+	if (strcmp(how, "waits") == 0)
+		wait_for_each();
+	if (strcmp(how, "sleeps") == 0)
+		usleep(100000);
 	if (strcmp(how, "closed_pipe") == 0)
 		print_to_nobody();
 	if (strcmp(how, "full_pipe") == 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What faults.c must cause: the reports of `hf-run --validate` for each of its arguments, in their order."""
+"""What faults.c must cause: the reports of `hf-run --validate` for each of its arguments, in their order. What counts.c waits for."""
 import re
 
 FAULTS = {
@@ -24,3 +24,18 @@ def as_expected(what, errors):
         return False
     found = re.findall(r"^holdfast: (lock: .*)", errors, re.MULTILINE)
     return len(found) == len(FAULTS[what]) and all(text in line for text, line in zip(FAULTS[what], found))
+
+
+# Of `counts waits`: each kind is waited for once in wait_for_each(); the barrier by both threads, of which the other one is not.
+WAITS = dict.fromkeys(["read lock", "write lock", "semaphore", "barrier", "once", "futex", "join"], 1)
+
+
+def has_waits(profile):
+    """Does the profile have these waits, and no others?"""
+    found = {}
+    for row in profile["rows"]:
+        sites = row["waited_at"] or [row]
+        waits = sum(site["waits"] for site in sites if "wait_for_each" in site["stack"][0])
+        if waits:
+            found[row["kind"]] = found.get(row["kind"], 0) + waits
+    return found == WAITS

@@ -25,6 +25,8 @@ static const struct {
 	  "node::Environment::InitializeLibuv::{lambda}::_FUN" },
 	{ "_ZNSt6thread11_State_implINS_8_InvokerISt5tupleIJPFvvEEEEEE6_M_runEv",
 	  "std::thread::_State_impl::_M_run" },
+	{ "_ZNSt6thread11_State_implINS_8_InvokerISt5tupleIJZ4mainEUlvE_EEEEE6_M_runEv",
+	  "std::thread::_State_impl::_M_run" },
 	{ "_ZSt9terminatev", "std::terminate" },
 	{ "_ZNSs6appendEPKc", NULL },
 	{ "_ZN1AILi5ELb1ELN1B1CE3EL1D2EE1fEv", "A::f" },

@@ -27,7 +27,7 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 sys.path.insert(0, os.path.join(ROOT, "tests"))
 
-from expected import FAULTS, as_expected  # noqa: E402
+from expected import FAULTS, as_expected, has_waits  # noqa: E402
 from checks import Checks, Failed, Skip, arguments, read, start, write  # noqa: E402
 
 SECONDS = 600  # of a program; a hang fails
@@ -209,6 +209,21 @@ def gave_up(runner):
     expect(rows[0]["wait_ns"] > 0 and "give_up" in str(rows[0]["waited_at"]), "mutex: %s" % rows)
 
 
+def each_kind(runner):
+    """What glibc waits for is in the same table: waits only, each once."""
+    runner.run(["--profile=" + runner.file("waits")], "counts", "waits", status=7)
+    profile = profile_of(runner, "waits.json")
+    expect(has_waits(profile), "rows: %s" % [row for row in profile["rows"] if row["kind"] != "mutex"])
+
+
+def elsewhere(runner):
+    """A thread that sleeps is neither running nor in a wait of the table, and the parts are the whole."""
+    runner.run(["--profile=" + runner.file("sleeps")], "counts", "sleeps", status=7)
+    profile = profile_of(runner, "sleeps.json")
+    expect(profile["elsewhere_ns"] > 90000000 and profile["threads"] == 6, "times: %s" % {
+        name: value for name, value in profile.items() if isinstance(value, int)})
+
+
 def many(runner):
     """The tables grow: each of 10,000 mutexes has a row of its own."""
     runner.run(["--profile=" + runner.file("many")], "counts", "many", status=7)
@@ -333,6 +348,7 @@ def on_standard_error(runner):
 def without_mutexes(runner):
     _, errors = runner.run(["--profile"], "/bin/true")
     find(errors, r"no mutex of pthread was locked")
+    find(errors, r"of the threads' time .* % was running, 0\.0 % in the waits below")
 
 
 def vfork(runner):
@@ -349,6 +365,8 @@ def all_profile(checks, runner):
     checks.attempt("profile._exit", ends, runner, "_exit", 7)
     checks.attempt("profile.quick_exit", ends, runner, "quick_exit", 7)
     checks.attempt("profile.timed_out", gave_up, runner)
+    checks.attempt("profile.each_kind", each_kind, runner)
+    checks.attempt("profile.elsewhere", elsewhere, runner)
     checks.attempt("profile.many", many, runner)
     checks.attempt("profile.wrapped", wrapped, runner)
     if runner.emulator:
