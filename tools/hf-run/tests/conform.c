@@ -24,6 +24,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "parked.h"
+
 static int failures;
 static int rounds = 500;
 static bool is_emulated; /* by qemu, which crashes in the forked child of a program with threads */
@@ -751,7 +753,7 @@ static struct {
 	pthread_mutex_t m;
 	pthread_cond_t c;
 	int is_signalled, is_waiting, rounds;
-	atomic_int pass, woken;
+	atomic_int pass, woken, waiter;
 } handed = { .m = PTHREAD_MUTEX_INITIALIZER, .c = PTHREAD_COND_INITIALIZER };
 
 static cpu_set_t processors;
@@ -774,6 +776,7 @@ static bool pin(int which)
 static void *be_woken(void *unused)
 {
 	(void)pin(0);
+	handed.waiter = gettid();
 	for (int i = 0; i < handed.rounds; i++) {
 		pthread_mutex_lock(&handed.m);
 		handed.is_waiting = 1;
@@ -796,7 +799,7 @@ static void *unlock_for_another(void *unused)
 				sched_yield();
 		}
 		random = random * 1103515245 + 12345;
-		for (volatile unsigned int left = random >> 23; left; left--)
+		for (volatile unsigned int left = random >> 18; left; left--)
 			;
 		handed.pass = 0;
 		pthread_mutex_unlock(&handed.m);
@@ -818,6 +821,7 @@ static void *hand_over(void *unused)
 			sched_yield();
 			pthread_mutex_lock(&handed.m);
 		}
+		await_parked(handed.waiter); /* a signal moves no thread that spins */
 		handed.is_signalled = 1;
 		handed.pass = 1;
 		pthread_cond_signal(&handed.c);
@@ -970,7 +974,7 @@ int main(int count, char **arguments)
 	if (strcmp(which, "windows") == 0)
 		windows();
 	else if (strcmp(which, "handoff") == 0)
-		handoff(count > 2 ? atoi(arguments[2]) : 20000);
+		handoff(count > 2 ? atoi(arguments[2]) : 100);
 	else
 		everything();
 	printf("%d failures\n", failures);

@@ -58,6 +58,10 @@ MUTANTS = [
     ("open.by_this_library", "run_open.c", "\treturn hf_run_real()->open(file, mode & ~RTLD_DEEPBIND);",
      "\tvoid *opened = hf_run_real()->open(file, mode & ~RTLD_DEEPBIND);\n\n\t__asm__ volatile(\"\" ::: \"memory\");\n"
      "\treturn opened;", "opens", "cannot open shared object"),
+    # As with HF_DETAIL_PARKING_TRUSTS_MARKS 1, and a pause in which another thread unlocks.
+    ("parking.trusts_marks", "src/parking/to_lock.c", "\t(void)lock;\n\treturn false;\n",
+     "\tuint32_t mark = hf_detail_parking_mark();\n\tbool is_mine = mark != 1 && hf_atomic32_load_relaxed(lock) == mark;\n\n"
+     "\tif (is_mine)\n\t\tHF_RUN_PAUSE();\n\treturn is_mine;\n", "handoff"),
     ("errno.of_a_constructor", "src/process/process.c", "\terrno = kept;\n", "", "brief", r"^line \d+: errno == 0"),
     ("errno.of_a_report", "run_validate.c", "\terrno = kept;\n", "", "closed", "errno has changed"),
     ("memo.words_not_compared", "run_memo.c", "if (*memo->word[i] - 1 != (uintptr_t)memo->stack.frame[i])",
