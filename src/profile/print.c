@@ -188,7 +188,7 @@ static void put_stack(struct hf_detail_printer *p, const struct hf_detail_stack 
 	hf_detail_put(p, "%s", place ? place : "");
 }
 
-static void put_place(struct hf_detail_printer *p, const struct hf_detail_row *row)
+static void print_place(struct hf_detail_printer *p, const struct hf_detail_row *row)
 {
 	hf_detail_put(p, "holdfast:      ");
 	if (row->is_static)
@@ -250,7 +250,7 @@ void hf_detail_put_rows(struct hf_detail_printer *p,
 			      (unsigned long long)row->waits);
 		/* "%.0": nothing if it is 0, which is not known. */
 		hf_detail_put(p, " %8.0llu | %s\n", (unsigned long long)row->objects, row->kind);
-		put_place(p, row);
+		print_place(p, row);
 		if (put_more)
 			put_more(p, row);
 		put_sites(p, row);

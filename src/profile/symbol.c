@@ -214,7 +214,7 @@ static bool read_exactly(int file, uint64_t offset, void *to, size_t len)
 	return done == len;
 }
 
-static struct part allocate(size_t size)
+static struct part map_part(size_t size)
 {
 	struct part part = { NULL, size };
 
@@ -232,7 +232,7 @@ static struct part read_part(int file, uint64_t offset, uint64_t len)
 
 	if (!len || end < 0 || len > (uint64_t)end)
 		return part;
-	part = allocate(part.size);
+	part = map_part(part.size);
 	if (part.bytes && !read_exactly(file, offset, part.bytes, part.size))
 		drop_part(&part);
 	return part;
@@ -250,7 +250,7 @@ static struct part read_sections(int file, const Elf64_Ehdr *header)
 	return read_part(file, header->e_shoff, (uint64_t)header->e_shnum * sizeof(Elf64_Shdr));
 }
 
-static bool is_lower(const void *a, const void *b)
+static bool is_symbol_lower(const void *a, const void *b)
 {
 	return ((const Elf64_Sym *)a)->st_value < ((const Elf64_Sym *)b)->st_value;
 }
@@ -262,7 +262,7 @@ static void sort_names(struct names *names)
 	size_t count = names->symbols.size / sizeof(*symbol);
 	const void **sorted;
 
-	names->sorted = allocate(count * sizeof(*sorted));
+	names->sorted = map_part(count * sizeof(*sorted));
 	sorted = names->sorted.bytes;
 	for (; sorted && count > 0; count--, symbol++) {
 		int type = ELF64_ST_TYPE(symbol->st_info);
@@ -272,7 +272,7 @@ static void sort_names(struct names *names)
 			sorted[names->count++] = symbol;
 	}
 	if (names->count)
-		hf_detail_sort(sorted, names->count, is_lower);
+		hf_detail_sort(sorted, names->count, is_symbol_lower);
 }
 
 /* Reads the file's table of symbols of this type, SHT_SYMTAB or SHT_DYNSYM. */
