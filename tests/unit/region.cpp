@@ -13,7 +13,6 @@
 #include <stdexcept>
 
 #include <cfenv>
-#include <climits>
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/ioctl.h>
