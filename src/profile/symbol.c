@@ -214,7 +214,7 @@ static bool read_exactly(int file, uint64_t offset, void *to, size_t len)
 	return done == len;
 }
 
-static struct part map_part(size_t size)
+static struct part new_part(size_t size)
 {
 	struct part part = { NULL, size };
 
@@ -232,7 +232,7 @@ static struct part read_part(int file, uint64_t offset, uint64_t len)
 
 	if (!len || end < 0 || len > (uint64_t)end)
 		return part;
-	part = map_part(part.size);
+	part = new_part(part.size);
 	if (part.bytes && !read_exactly(file, offset, part.bytes, part.size))
 		drop_part(&part);
 	return part;
@@ -262,7 +262,7 @@ static void sort_names(struct names *names)
 	size_t count = names->symbols.size / sizeof(*symbol);
 	const void **sorted;
 
-	names->sorted = map_part(count * sizeof(*sorted));
+	names->sorted = new_part(count * sizeof(*sorted));
 	sorted = names->sorted.bytes;
 	for (; sorted && count > 0; count--, symbol++) {
 		int type = ELF64_ST_TYPE(symbol->st_info);
