@@ -209,8 +209,9 @@ class Site:
 
     def first_page(self):
         """README, and the navigation of all pages."""
-        groups = re.findall(r"^## (.*)\n((?:(?!##).*\n)*)", read(os.path.join(self.root, "docs", "guide", "README.md")), re.MULTILINE)
-        groups = [(name, ["guide/" + page for page in re.findall(r"\(([\w-]+)\.md\)", rows)]) for name, rows in groups]
+        index = read(os.path.join(self.root, "docs", "guide", "README.md"))
+        groups = [(name, ["guide/" + page for page in re.findall(r"\(([\w-]+)\.md\)", rows)])
+                  for name, rows in re.findall(r"^## (.*)\n((?:(?!##).*\n)*)", index, re.MULTILINE)]
         elsewhere = ("index", "CHANGELOG", "CONTRIBUTING", "SECURITY", "documents", "results", "results/readme")
         others = [document for document in self.documents.values()
                   if document not in elsewhere and not document.startswith(("guide/", "design/"))]

@@ -96,7 +96,8 @@ def files(folder, texts=None):
         paths = [path for kind in ("**/*.html", "_static/**/*.js", "_static/**/*.css")
                  for path in glob.glob(kind, root_dir=folder, recursive=True)]
         texts = {path: checks.read(os.path.join(folder, path)) for path in paths}
-    bad = {".html": r"""<script\b[^>]*\stype="module"|<(?:(?:img|script|iframe)\b[^>]*\ssrc|link\b(?![^>]*rel="(?:canonical|search)")[^>]*\shref)="(?:\w+:|//).*""",
+    bad = {".html": r"""<script\b[^>]*\stype="module"|"""
+                    r"""<(?:(?:img|script|iframe)\b[^>]*\ssrc|link\b(?![^>]*rel="(?:canonical|search)")[^>]*\shref)="(?:\w+:|//).*""",
            ".js": r"^\s*(?:import\b(?!\s*\()|export\b).*", ".css": r"(?:@import\s+(?:url\()?|url\()[\"']?(?:/|\w+:(?!image)).*"}
     links = [path for path in glob.glob("**", root_dir=folder, recursive=True) if os.path.islink(os.path.join(folder, path))] \
         if folder else []
