@@ -111,7 +111,7 @@ def built(work):
     build, prefix = os.path.join(work, "build"), os.path.join(work, "prefix")
     run("cmake", "-S", tree, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
         "-DCMAKE_C_FLAGS_RELEASE=" + UNOPTIMISED, "-DCMAKE_CXX_FLAGS_RELEASE=" + UNOPTIMISED,
-        "-DHOLDFAST_BUILD_LAB=OFF", "-DHOLDFAST_BUILD_TMPFS=OFF", "-DHOLDFAST_BUILD_TOOLS=OFF", "-DHOLDFAST_BUILD_EXTERN=OFF", **environment)
+        *("-DHOLDFAST_BUILD_%s=OFF" % part for part in ("LAB", "TMPFS", "TOOLS", "EXTERN")), **environment)
     run("cmake", "--build", build, "--target", "holdfast", "holdfast_shared", "battery", "examples/all", **environment)
     said = run("ctest", "--test-dir", build, "-R", QUICK, **environment)
     if int(re.search(r"tests passed, 0 tests failed out of (\d+)", said)[1]) < 10:

@@ -205,7 +205,7 @@ def thorough(stage):
 
 
 def rest(stage):
-    """What `make test` leaves out of a sanitizer's preset: mounts, tools, examples, and under ThreadSanitizer one-threaded tests."""
+    """What `make test` leaves out of a sanitizer's preset: mounts, tools, examples, tests of one thread."""
     name = stage.name.removesuffix("-rest")
     if built(stage, name) and build(stage, name):
         ctest(stage, name, "-LE", areas.labelled(["alone", name]))
@@ -277,7 +277,7 @@ def processors(stage):
 
 
 def busy(stage):
-    """The multithreaded tests of the release preset, also those that otherwise run alone, beside a busy loop on each processor."""
+    """The multithreaded tests of the release preset, also those of `alone`, beside a busy loop on each processor."""
     if not built(stage, "release"):
         return
     loops = [subprocess.Popen([sys.executable, "-c", LOOP]) for _ in range(int(JOBS))]

@@ -43,15 +43,18 @@ def toctree(entries):
     return ".. toctree::\n   :hidden:\n\n%s\n" % "".join("   %s\n" % entry for entry in entries)
 
 
-def whole_theme(static):
-    """Make Debian's furo work without its web server: its script imports another one, which only a module may, and its style
-    sheet loads one from /javascript. Does nothing to the theme as it is on PyPI, which has both inside."""
+def whole_theme(html):
+    """Make Debian's furo work without a web server: its script imports another one, which only a module may, and browsers load no
+    module from a disk; its style sheet loads one from /javascript. The theme of PyPI has both inside, and needs none of this."""
+    static = os.path.join(html, "_static")
+    for path in glob.glob(os.path.join(html, "**", "*.html"), recursive=True):
+        write(path, re.sub(r"<script\b[^>]*furo\.js[^>]*>", lambda tag: tag[0].replace('type="module"', "defer"), read(path)))
     script, style = os.path.join(static, "scripts", "furo.js"), os.path.join(static, "styles", "furo.css")
 
     def imported(match):
         return ";(() => {\n%s\n})();\n" % read(os.path.join(static, "scripts", match[1]))
 
-    write(script, re.sub(r'^import \w+ from "\./([\w.-]+)";$', imported, read(script), flags=re.MULTILINE))
+    write(script, re.sub(r'^import (?:\* as )?\w+ from "\./([\w.-]+)";$', imported, read(script), flags=re.MULTILINE))
 
     def loaded(match):
         path = os.path.join("/usr/share", match[1])
@@ -206,16 +209,17 @@ class Site:
 
     def first_page(self):
         """README, and the navigation of all pages."""
-        guides = [document for path, document in self.documents.items() if path.startswith("docs/guide/")]
-        linked = re.findall(r"\(([\w-]+)\.md\)", read(os.path.join(self.root, "docs", "guide", "README.md")))
-        guides.sort(key=lambda document: [*linked, os.path.basename(document)].index(os.path.basename(document)))
+        index = read(os.path.join(self.root, "docs", "guide", "README.md"))
+        groups = [(name, ["guide/" + page for page in re.findall(r"\(([\w-]+)\.md\)", rows)])
+                  for name, rows in re.findall(r"^## (.*)\n((?:(?!##).*\n)*)", index, re.MULTILINE)]
         elsewhere = ("index", "CHANGELOG", "CONTRIBUTING", "SECURITY", "documents", "results", "results/readme")
         others = [document for document in self.documents.values()
                   if document not in elsewhere and not document.startswith(("guide/", "design/"))]
         write(os.path.join(self.source, "index.md"), self.markdown("README.md") + "".join(
             "\n```{toctree}\n:hidden:\n:caption: %s\n\n%s\n```\n" % (caption, "\n".join(entries)) for caption, entries in (
-                ("Start", ["Start here <self>", "Examples <examples>"]),
-                ("Guides", ["All guides <guide/README>", *(name for name in guides if name != "guide/README"), *others]),
+                ("Start", ["Start here <self>", "Examples <examples>", "All guides <guide/README>"]),
+                *groups,
+                ("Platforms, packages, tests", others),
                 ("Reference", ["Overview <reference/index>", "All names <genindex>"]),
                 ("Programs", self.manuals),
                 ("Results", ["Measured <results>", "Raw results <results/readme>"]),
@@ -230,7 +234,7 @@ class Site:
                                  self.source, target], env=dict(os.environ, HF_DOCS_VERSION=self.version),
                                 check=False).returncode
         if not status:
-            whole_theme(os.path.join(target, "_static"))
+            whole_theme(target)
         return status
 
     def manual(self):

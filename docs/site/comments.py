@@ -21,18 +21,24 @@ NOISE = re.compile(r"\s*\b(?:HF_(?:CAPABILITY|ALIGNED|ACQUIRE|TRY_ACQUIRE|RELEAS
 # Declarations, each with its name. They are looked for in text whose comments are blank.
 KINDS = {
     "macro": r"^#\s*define (?P<name>HF_\w+)(?:\((?P<parameters>[^)]*)\))?[ \t]*(?P<source>(?:.*\\\n)*.*)$",
-    "function": r"^(?!#|typedef\b|\s|HF_(?:BEGIN|END)_)(?P<head>[\w\s*]*?(?:\(\w+\))?[\w\s*]*[\s*])(?P<name>hf_\w+)\((?P<parameters>%s)\)[^;{}]*[;{]" % INSIDE,
+    "function": r"^(?!#|typedef\b|\s|HF_(?:BEGIN|END)_)(?P<head>[\w\s*]*?(?:\(\w+\))?[\w\s*]*[\s*])"
+                r"(?P<name>hf_\w+)\((?P<parameters>%s)\)[^;{}]*[;{]" % INSIDE,
     "type": r"^typedef (?P<head>(?!struct[^;(]*\{)[^;{]*)\(\*(?P<name>hf_\w+)\)\((?P<parameters>%s)\);" % INSIDE,
-    "struct": r"^(?P<typedef>typedef )?(?P<kind>struct|union|enum)\b[^;{]*?\b(?P<name>hf_\w+) \{(?P<body>.*?)^\}(?:[^;]*?\b(?P<other>hf_\w+))?[^;]*;",
+    "struct": r"^(?P<typedef>typedef )?(?P<kind>struct|union|enum)\b[^;{]*?\b(?P<name>hf_\w+) \{"
+              r"(?P<body>.*?)^\}(?:[^;]*?\b(?P<other>hf_\w+))?[^;]*;",
 }
 CXX = {
-    "class": r"^(?:template <[^\n]*>\n)?(?:class|struct) (?:HF_\w+(?:\([^)]*\))? )*(?P<name>\w+)(?: [^{;]*)?\{(?P<body>.*?)^\};",
-    "function": r"^(?P<head>(?:template <[^\n]*>\n)?(?:\[\[nodiscard\]\] )?(?!#|template|class|struct|using|HF_(?:BEGIN|END)|\s|[/*}]|\w+:$)[\w:<>, \t&*.()]*?[ *&])"
+    "class": r"^(?:template <[^\n]*>\n)?(?:class|struct) (?:HF_\w+(?:\([^)]*\))? )*(?P<name>\w+)"
+             r"(?: [^{;]*)?\{(?P<body>.*?)^\};",
+    "function": r"^(?P<head>(?:template <[^\n]*>\n)?(?:\[\[nodiscard\]\] )?"
+                r"(?!#|template|class|struct|using|HF_(?:BEGIN|END)|\s|[/*}]|\w+:$)[\w:<>, \t&*.()]*?[ *&])"
                 r"(?P<name>[a-z]\w+)\((?P<parameters>%s)\)[^;{}]*\{" % INSIDE,
     "var": r"^(?:HF_\w+|constexpr|static|inline)[\w ]* (?P<name>\w+)(?:\{[^}]*\}| = [^;]*);",
 }
-MEMBER = re.compile(r"^\t(?![\s}#]|(?:public|private|protected):)(?P<all>(?:template <[^\n]*>\s+)?(?:\[\[nodiscard\]\] )?(?:using (?P<alias>\w+) = [^;]*|"
-                    r"struct \w+(?= \{)|[\w:<>,\s&*~]*?(?P<name>operator[^(]+(?:\(\)(?=\())?|~?\w+)\(%s\)[^;{}]*?))(?:\s+:\s[^;]*?)?\s*(?:[;{])" % INSIDE,
+MEMBER = re.compile(r"^\t(?![\s}#]|(?:public|private|protected):)(?P<all>(?:template <[^\n]*>\s+)?(?:\[\[nodiscard\]\] )?"
+                    r"(?:using \w+ = [^;]*|"
+                    r"struct \w+(?= \{)|[\w:<>,\s&*~]*?(?:operator[^(]+(?:\(\)(?=\())?|~?\w+)"
+                    r"\(%s\)[^;{}]*?))(?:\s+:\s[^;]*?)?\s*(?:[;{])" % INSIDE,
                     re.MULTILINE)
 NAMED = re.compile(r"((?:hf_|HF_)\w+(?:, (?:hf_|HF_)\w+)*|[a-z_]+) - (.*)", re.DOTALL)
 FIELD = re.compile(r"(Context|Ordering|Error|Return)s?:\s*(.*)")
@@ -201,8 +207,8 @@ def declared(header, code):
                 entry = Entry(header, "type" if match["typedef"] else match["kind"], match["other"] or name)
                 entry.tag = name
                 entry.source = shown_source(header.text[match.start():match.end()])
-                rows = re.findall(r"^\t(HF_\w+)[^\n/]*(?:/\*(.*?)\*/)?", header.text[match.start("body"):match.end("body")],
-                                  re.MULTILINE | re.DOTALL)
+                inner = header.text[match.start("body"):match.end("body")]
+                rows = re.findall(r"^\t(HF_\w+)[^\n/]*(?:/\*(.*?)\*/)?", inner, re.MULTILINE | re.DOTALL)
                 entry.values = [(value, " ".join(words.split())) for value, words in rows]
                 name = entry.name
             else:

@@ -12,8 +12,8 @@
 
   build      `make docs` prints no warning of Sphinx, which checks all links and pictures
   pages      each entry is on its header's page, and each function has a manual page
-  files      no page loads other sites' files, each script runs without being a module, and no style sheet loads a file from a
-             server's root
+  files      no page loads other sites' files, no script is a module, which a browser does not load from a disk, no style sheet
+             loads a file from a server's root, and no file is a link
   manual     `mandoc -T lint` prints no warning
   install    if the library is built, `man hf_refcount_inc` finds the manual that `cmake --install` installs
 
@@ -96,10 +96,14 @@ def files(folder, texts=None):
         paths = [path for kind in ("**/*.html", "_static/**/*.js", "_static/**/*.css")
                  for path in glob.glob(kind, root_dir=folder, recursive=True)]
         texts = {path: checks.read(os.path.join(folder, path)) for path in paths}
-    bad = {".html": r"""<(?:(?:img|script|iframe)\b[^>]*\ssrc|link\b(?![^>]*rel="(?:canonical|search)")[^>]*\shref)="(?:\w+:|//).*""",
+    bad = {".html": r"""<script\b[^>]*\stype="module"|"""
+                    r"""<(?:(?:img|script|iframe)\b[^>]*\ssrc|link\b(?![^>]*rel="(?:canonical|search)")[^>]*\shref)="(?:\w+:|//).*""",
            ".js": r"^\s*(?:import\b(?!\s*\()|export\b).*", ".css": r"(?:@import\s+(?:url\()?|url\()[\"']?(?:/|\w+:(?!image)).*"}
-    return ["%s: %s" % (path, found[0].strip()[:80]) for path, text in texts.items()
-            for found in [re.search(bad[os.path.splitext(path)[1]], text, re.MULTILINE)] if found]
+    links = [path for path in glob.glob("**", root_dir=folder, recursive=True) if os.path.islink(os.path.join(folder, path))] \
+        if folder else []
+    return [path + ": a link" for path in links] + [
+        "%s: %s" % (path, found[0].strip()[:80]) for path, text in texts.items()
+        for found in [re.search(bad[os.path.splitext(path)[1]], text, re.MULTILINE)] if found]
 
 
 def on_pages(docs, pages, folder):
@@ -186,8 +190,9 @@ def main():
     run.wrong("pages", some(on_pages(build.Site(source, out), pages, os.path.join(out, "man", "man3"))))
     run.wrong("files", some(files(os.path.join(out, "html"))))
     flawed = {"a.js": 'import G from "./g.js";', "b.css": "@import url(/javascript/n.css);",
-              "c.css": "a { b: url(data:image/png) }", "d.html": '<img alt="" src="https://elsewhere/a.png">'}
-    run.check("files: a flaw is found", len(files("", flawed)) == 3, files("", flawed))
+              "c.css": "a { b: url(data:image/png) }", "d.html": '<img alt="" src="https://elsewhere/a.png">',
+              "e.html": '<script type="module" src="a.js"></script>'}
+    run.check("files: a flaw is found", len(files("", flawed)) == 4, files("", flawed))
     run.wrong("manual", some(manual(os.path.join(out, "man"), run)))
     if args.build_dir and os.path.exists(os.path.join(args.build_dir, "libholdfast.so")) and shutil.which("man"):
         run.attempt("install", installed, args.build_dir)
