@@ -84,9 +84,9 @@ test: ## does Holdfast work on this machine: release build and its tests, saniti
 	@scripts/bootstrap.sh test
 	@$(PYTHON3) -B scripts/test.py
 
-test-all: ## every test: also other processors, bare metal, Linux kernels, packages, Rust, compilers, mutants
+test-all: ## every test: also other processors, bare metal, Linux kernels, packages, Rust, compilers, mutants; REST=1 leaves out those of `make test`
 	@scripts/bootstrap.sh test-all
-	@$(PYTHON3) -B scripts/test.py --all
+	@$(PYTHON3) -B scripts/test.py $(if $(REST),--rest,--all)
 
 cross: ## only the tests on AArch64 (with and without LSE), RISC-V and s390x, by qemu
 	@scripts/bootstrap.sh test-all $@

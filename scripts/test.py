@@ -4,6 +4,7 @@
 
     test.py                     the stages of `make test`
     test.py --all               every stage: `make test-all`
+    test.py --rest              those of `make test-all` that `make test` does not run
     test.py --list              print the stages, and what each of them tests
     test.py STAGE...            these stages
 
@@ -530,6 +531,7 @@ def chosen(words):
     """The names of the stages that the command line asks for, in the order of STAGES."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--all", action="store_true")
+    parser.add_argument("--rest", action="store_true")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("stage", nargs="*")
     args = parser.parse_args(words)
@@ -538,6 +540,8 @@ def chosen(words):
     if args.list:
         print("\n".join("%-14s%s" % (name, described(name)) for name in STAGES))
         sys.exit()
+    if args.rest:
+        return [name for name in STAGES if name not in QUICK]
     wanted = STAGES if args.all else args.stage or QUICK
     return [name for name in STAGES if name in wanted]
 
