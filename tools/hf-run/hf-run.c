@@ -9,6 +9,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <getopt.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -370,46 +371,36 @@ static void set_profile(const char *file)
 	(void)setenv("HF_RUN_PROFILE", file, 1);
 }
 
-static const char *value_of(const char *argument, const char *option)
+/* Returns where the program is in the arguments. */
+static int read_options(int count, char **arguments)
 {
-	size_t len = strlen(option);
+	static const struct option options[] = { { "profile", optional_argument, NULL, 'p' },
+						 { "profile-signal", required_argument, NULL, 's' },
+						 { "validate", optional_argument, NULL, 'v' },
+						 { "help", no_argument, NULL, 'h' },
+						 { "version", no_argument, NULL, 'V' },
+						 { NULL, 0, NULL, 0 } };
+	int found;
 
-	return strncmp(argument, option, len) == 0 && argument[len] == '=' ? argument + len + 1
-									   : NULL;
-}
-
-/* Returns the number of options. */
-static int read_options(char **arguments)
-{
-	int n = 1;
-
-	for (; arguments[n] && arguments[n][0] == '-'; n++) {
-		const char *value;
-
-		if (strcmp(arguments[n], "--") == 0)
-			return n + 1;
-		if (strcmp(arguments[n], "--help") == 0) {
+	opterr = 0;
+	while ((found = getopt_long(count, arguments, "+", options, NULL)) != -1) {
+		if (found == 'p' && (!optarg || *optarg)) {
+			set_profile(optarg ? optarg : "");
+		} else if (found == 's') {
+			set_signal(optarg);
+		} else if (found == 'v' && (!optarg || strcmp(optarg, "fail") == 0)) {
+			(void)setenv("HF_RUN_VALIDATE", optarg ? "fail" : "report", 1);
+		} else if (found == 'h') {
 			(void)fputs(usage, stdout);
 			exit(0);
-		}
-		if (strcmp(arguments[n], "--version") == 0) {
+		} else if (found == 'V') {
 			(void)puts("hf-run " HF_RUN_VERSION);
 			exit(0);
+		} else {
+			fail(CANNOT, "%s is not an option\n%s", arguments[optind - 1], usage);
 		}
-		if (strcmp(arguments[n], "--profile") == 0)
-			set_profile("");
-		else if ((value = value_of(arguments[n], "--profile")) && *value)
-			set_profile(value);
-		else if ((value = value_of(arguments[n], "--profile-signal")))
-			set_signal(value);
-		else if (strcmp(arguments[n], "--validate") == 0)
-			(void)setenv("HF_RUN_VALIDATE", "report", 1);
-		else if (strcmp(arguments[n], "--validate=fail") == 0)
-			(void)setenv("HF_RUN_VALIDATE", "fail", 1);
-		else
-			fail(CANNOT, "%s is not an option\n%s", arguments[n], usage);
 	}
-	return n;
+	return optind;
 }
 
 /*
@@ -441,7 +432,7 @@ int main(int count, char **arguments)
 	unsetenv("HF_RUN_PROFILE");
 	unsetenv("HF_RUN_VALIDATE");
 	unsetenv("HF_RUN_SIGNAL");
-	first = read_options(arguments);
+	first = read_options(count, arguments);
 	if (getenv("HF_RUN_SIGNAL") && !getenv("HF_RUN_PROFILE"))
 		fail(CANNOT, "--profile-signal is for --profile");
 	if (first >= count)

@@ -282,7 +282,7 @@ def compare(name, number, prefixes, work):
     return results[False], results[True]
 
 
-def in_rounds(names, most, deadline, now, pair):
+def in_rounds(names, most, deadline, pair):
     """
     One pair of each program; then a second one of each, and so on, the short ones first: so that all have about as many when
     the time is over. pair(name, number) returns None if there is nothing to run. Returns the pairs of each program.
@@ -290,18 +290,15 @@ def in_rounds(names, most, deadline, now, pair):
     pairs, took = {name: [] for name in names}, dict.fromkeys(names, 0)
     for number in range(most):
         for name in sorted(pairs, key=took.get):
-            start = now()
+            start = time.monotonic()
             if number and start + took[name] > deadline:
                 continue
             done = pair(name, number)
-            took[name] = now() - start
+            took[name] = time.monotonic() - start
             if done:
                 pairs[name].append(done)
             else:
                 del pairs[name]
-        if not number:
-            print("A pair of each takes %d s; there are %d s left for %d more" % (
-                sum(took.values()), deadline - now(), most - 1), flush=True)
     return pairs
 
 
@@ -391,7 +388,7 @@ def main():
         return None
 
     try:
-        raw = in_rounds(options.names or list(PROGRAMS), options.pairs, deadline, time.monotonic, pair)
+        raw = in_rounds(options.names or list(PROGRAMS), options.pairs, deadline, pair)
     finally:
         for child in busy:
             child.kill()

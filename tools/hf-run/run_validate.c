@@ -10,8 +10,6 @@
  * So only the mutex that a call is about is read here, not those that the thread holds meanwhile.
  */
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "holdfast/report.h"
@@ -90,56 +88,36 @@ static bool is_new(const struct hf_report_details *details)
 	return false;
 }
 
-static __attribute__((format(printf, 1, 2))) void line(const char *format, ...)
+static const char *name_of(struct hf_detail_printer *p, const void *address)
 {
-	char text[512] = "holdfast: ";
-	const int from = 10, room = (int)sizeof(text) - from - 1;
-	va_list arguments;
-	int len;
-
-	va_start(arguments, format);
-	len = vsnprintf(text + from, (size_t)room, format, arguments);
-	va_end(arguments);
-	len = from + (len < 0 ? 0 : len < room ? len : room - 1);
-	text[len++] = '\n';
-	(void)!write(STDERR_FILENO, text, (size_t)len);
-}
-
-/* A report's names. */
-struct namer {
-	struct hf_detail_symbols *symbols;
-	char name[HF_DETAIL_NAME_ROOM];
-};
-
-static const char *name_of(struct namer *namer, const void *address)
-{
-	(void)hf_detail_symbol(namer->symbols, namer->name, sizeof(namer->name), address,
-			       HF_DETAIL_NAME_LONG);
-	return namer->name;
+	return hf_detail_name_of(p, address, HF_DETAIL_NAME_LONG);
 }
 
 /* From one frame on, to main() or the thread's function. */
-static void describe_stack(struct namer *namer, const struct hf_detail_stack *stack, uint32_t from)
+static void describe_stack(struct hf_detail_printer *p, const struct hf_detail_stack *stack,
+			   uint32_t from)
 {
-	uint32_t end = hf_detail_stack_end(namer->symbols, stack);
+	uint32_t end = hf_detail_stack_end(p->symbols, stack);
 
 	for (uint32_t i = from; i < end; i++)
-		line("    %s %s", i ? "by" : "at", name_of(namer, stack->frame[i]));
+		hf_detail_put(p, "holdfast:     %s %s\n", i ? "by" : "at",
+			      name_of(p, stack->frame[i]));
 }
 
 /* @number: of its place. The mutex may be gone. */
-static void describe(struct namer *namer, const char *what, const void *lock, uint32_t number)
+static void describe(struct hf_detail_printer *p, const char *what, const void *lock,
+		     uint32_t number)
 {
 	const struct hf_run_place *place = hf_run_place(number);
 
 	if (!number || place->origin == HF_RUN_IS_STATIC)
-		line("  %s %s", what, name_of(namer, lock));
+		hf_detail_put(p, "holdfast:   %s %s\n", what, name_of(p, lock));
 	else
-		line("  %s %p, %s %s", what, lock,
-		     place->origin == HF_RUN_MADE_BY_INIT ? "made at" : "first used at",
-		     name_of(namer, place->stack.frame[0]));
+		hf_detail_put(p, "holdfast:   %s %p, %s %s\n", what, lock,
+			      place->origin == HF_RUN_MADE_BY_INIT ? "made at" : "first used at",
+			      name_of(p, place->stack.frame[0]));
 	if (number && place->origin == HF_RUN_MADE_BY_INIT)
-		describe_stack(namer, &place->stack, 1);
+		describe_stack(p, &place->stack, 1);
 }
 
 /* As the library's, but for those that say what it does: here the call has its effect (R3). */
@@ -157,33 +135,32 @@ static const char *text_of(enum hf_report_kind kind)
 	}
 }
 
-static void print(struct namer *namer, const struct hf_report_details *details)
+static void print(struct hf_detail_printer *p, const struct hf_report_details *details)
 {
 	struct hf_detail_stack stack;
 
-	line("%s", text_of(details->kind));
+	hf_detail_put(p, "holdfast: %s\n", text_of(details->kind));
 	if (details->kind == HF_REPORT_LOCK_HELD_AT_EXIT) {
-		describe(namer, "mutex", details->object,
-			 hf_detail_validate_label(details->object));
-		line("    taken at %s", name_of(namer, details->site));
+		describe(p, "mutex", details->object, hf_detail_validate_label(details->object));
+		hf_detail_put(p, "holdfast:     taken at %s\n", name_of(p, details->site));
 		return;
 	}
 	hf_run_stack(&stack, details->site);
-	describe(namer, details->other ? "locking" : "mutex", details->object,
+	describe(p, details->other ? "locking" : "mutex", details->object,
 		 hf_run_label(details->object));
-	describe_stack(namer, &stack, 0);
+	describe_stack(p, &stack, 0);
 	if (details->other) {
-		describe(namer, "while holding", details->other,
+		describe(p, "while holding", details->other,
 			 hf_detail_validate_label(details->other));
-		line("  the other order was taken");
-		describe_stack(namer, details->other_site, 0);
+		hf_detail_put(p, "holdfast:   the other order was taken\n");
+		describe_stack(p, details->other_site, 0);
 	}
 }
 
 static void handle(const struct hf_report_details *details, void *data)
 {
 	bool was_busy = hf_run_is_busy;
-	struct namer namer;
+	struct hf_detail_printer *p;
 	int kept = errno;
 
 	(void)data;
@@ -192,9 +169,12 @@ static void handle(const struct hf_report_details *details, void *data)
 		return;
 	(void)hf_atomic32_fetch_add_relaxed(&reports, 1);
 	hf_run_is_busy = false;
-	namer.symbols = hf_detail_symbols_load();
-	print(&namer, details);
-	hf_detail_symbols_unload(namer.symbols);
+	p = hf_detail_printer_open(sizeof(struct hf_detail_row), 0, 0);
+	if (p) {
+		p->file = STDERR_FILENO;
+		print(p, details);
+		hf_detail_printer_close(p);
+	}
 	hf_run_is_busy = was_busy;
 	errno = kept;
 }

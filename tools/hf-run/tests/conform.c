@@ -579,8 +579,10 @@ static void *use_locked(void *unused)
 
 static void *wait_for_token(void *unused)
 {
-	waiting++;
-	sem_wait(&tokens);
+	waiting = gettid();
+	errno = 77;
+	if (sem_wait(&tokens) == 0)
+		CHECK(errno == 77);
 	woken++;
 	return unused;
 }
@@ -603,10 +605,26 @@ static int return_seven(void *unused)
 	return 7;
 }
 
-static void *return_eight(void *unused)
+static void *return_eight(void *number)
 {
-	(void)unused;
+	*(pid_t *)number = gettid();
 	return (void *)8;
+}
+
+/* Joins a thread that has ended: there is no wait. */
+static void join_ended(void)
+{
+	char path[64];
+	pid_t number = 0;
+	pthread_t t;
+	void *result;
+
+	pthread_create(&t, NULL, return_eight, &number);
+	do {
+		usleep(1000);
+		(void)snprintf(path, sizeof(path), "/proc/self/task/%d", (int)number);
+	} while (!number || access(path, F_OK) == 0);
+	CHECK(pthread_join(t, &result) == 0 && result == (void *)8);
 }
 
 static void glibcs(void)
@@ -653,13 +671,17 @@ static void glibcs(void)
 	pthread_cancel(t);
 	pthread_join(t, &result);
 	CHECK(result == PTHREAD_CANCELED && handled > 0);
+	waiting = 0;
 	pthread_create(&t, NULL, wait_for_token, NULL);
 	CHECK(pthread_timedjoin_np(t, &result, &end) == ETIMEDOUT);
+	while (!waiting)
+		sched_yield();
+	await_parked(waiting);
 	sem_post(&tokens);
 	CHECK(pthread_join(t, &result) == 0 && result == NULL);
 
-	run(return_eight, NULL, &result);
-	CHECK(result == (void *)8 && pthread_join(pthread_self(), NULL) == EDEADLK);
+	join_ended();
+	CHECK(pthread_join(pthread_self(), NULL) == EDEADLK);
 	thrd_create(&c11, return_seven, NULL);
 	CHECK(thrd_join(c11, &number) == thrd_success && number == 7);
 	errno = 0;

@@ -232,6 +232,7 @@ static void begin_threads(void)
 
 		has_begun = 0;
 		pthread_create(&t, NULL, begin, NULL);
+		usleep((unsigned)i * 10); /* not always before it begins */
 		while (!has_begun)
 			pthread_kill(t, SIGUSR1);
 		pthread_join(t, NULL);
@@ -375,6 +376,22 @@ static void wait_for_each(void)
 	pthread_join(t, NULL);
 }
 
+/* Two threads, of which one never locks. */
+static void *sleep_once(void *unused)
+{
+	usleep(100000);
+	return unused;
+}
+
+static void sleep_in_two(void)
+{
+	pthread_t t;
+
+	pthread_create(&t, NULL, sleep_once, NULL);
+	usleep(150000);
+	pthread_join(t, NULL);
+}
+
 static void work_in_threads(void)
 {
 	pthread_t t[THREADS];
@@ -435,7 +452,7 @@ int main(int count, char **arguments)
 	if (strcmp(how, "waits") == 0)
 		wait_for_each();
 	if (strcmp(how, "sleeps") == 0)
-		usleep(100000);
+		sleep_in_two();
 	if (strcmp(how, "closed_pipe") == 0)
 		print_to_nobody();
 	if (strcmp(how, "full_pipe") == 0)
