@@ -49,10 +49,12 @@
  *                  oldest                                     them, the oldest first
  *
  * Invariants
- *   Q1  A bucket's queue, and the waiters in it, change only under the bucket's lock. While a
- *       waiter is queued its thread stays in src/parking: so the waiter, and the object it waits
- *       for, exist, and the holder of the bucket's lock may touch both. No thread locks two buckets
- *       at a time: a waiter that moves is in no queue for a moment, or until its turn comes (W7).
+ *   Q1  A bucket's queue, and the waiters in it, change only under the bucket's lock; but a
+ *       waiter's own thread changes SPINNING to PARKED, and `looks`. While a waiter is queued its
+ *       thread stays in src/parking: so the waiter, and the object it waits for, exist, and the
+ *       holder of the bucket's lock may touch both. No thread locks two buckets at a time: a
+ *       waiter that moves is in no queue for a moment, or until its turn comes (W7). Its thread
+ *       may run meanwhile, and must not queue it.
  *   Q2  The first waiter for a lock is the first that is not ABSENT. It alone is WAKING or HEAD;
  *       the others are PARKED or ABSENT.
  *   Q3  An unlock must call its slow path while the first waiter is PARKED or WAKING: `need` counts
@@ -66,14 +68,17 @@
  *       that is about to park clears the flag when it increments `need` (W1).
  *   Q7  A signal handler may fork while its thread waits, unlocks or signals. The child's table is
  *       empty, but waiters on stacks are copies of ones that were queued. Their `born` differs from
- *       the bucket's. A thread that finds that of its own waiter queues it again, or returns
- *       without dequeuing it; another thread's waiter is dropped, since that thread does not exist.
- *       What the thread was about to subtract from `need`, which is 0 now, is not subtracted.
+ *       the bucket's. A thread that finds that of its own waiter queues it again once it has been
+ *       the first, or returns without dequeuing it; one that waits behind others does so for ever,
+ *       since their lock's holder does not exist. Another thread's waiter is dropped. What the
+ *       thread was about to subtract from `need`, which is 0 now, is not subtracted: so a handler
+ *       must not start threads in the child, which pthread_create() does not allow either.
  *   Q8  A released thread may return, and reuse its stack, at once. So the release is the last
  *       access to a waiter, and the thread acquires what the releasing thread has done before it.
  *   Q9  The sole waiter of a bucket arrives and is taken out by one compare-and-swap, without the
  *       bucket's lock and with signals as they are: a thread that is stopped in between delays only
- *       the waiter that it has taken (one that jumped away would lose it: cond.h forbids that).
+ *       the waiter that it has taken, and those behind that one (W7). (A thread that jumped away
+ *       would lose them: cond.h forbids that.)
  *       What that waiter waits for can be read only after it was taken, when it can no longer
  *       leave. If it is something else (two addresses of one bucket), it may have missed a wake-up
  *       meanwhile, so it is released: to its caller that is a spurious wake-up, or a lock to try. A

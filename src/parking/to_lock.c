@@ -46,10 +46,13 @@
  *               sleeps for at most 64 to 256 ms. Then it passes over a first waiter that should
  *               have looked. If that one sleeps, it tries the lock itself: without the barrier of
  *               W1 the first one may have missed the unlock, and be stopped in its sleep.
- *           An ABSENT waiter does not sleep: when it runs again it looks at the lock, and queues
- *           anew. What is left: a waiter that stops between its wake-up and its look, while all
- *           others were moved here by signals, whose sleeps have no end; and a thread that stops
- *           while it holds a bucket's lock, for less than a microsecond, with signals blocked.
+ *           An ABSENT waiter does not sleep: the thread that passes over it wakes it, and when it
+ *           runs again it looks at the lock, and queues anew. A waiter that runs may be passed
+ *           over, too, if it was woken a moment ago: that costs a wake-up too many, and its place.
+ *           What is left: a waiter that stops between its wake-up and its look, or an unlocking
+ *           thread that stops between the two steps of W7, while all others were moved here by
+ *           signals, whose sleeps have no end; and a thread that stops while it holds a bucket's
+ *           lock, for less than a microsecond, with signals blocked.
  *
  *   R   Making room. About as many threads are awake as there are processors, and one more is ready
  *       to run. While threads wait, one that has run for a turn since it last queued queues without
@@ -151,16 +154,20 @@ static hf_atomic32_t *pass_over(struct hf_detail_bucket *bucket, struct hf_detai
 static void wake_first(hf_atomic32_t *lock, hf_atomic32_t *woken)
 {
 	while (woken && !hf_detail_waiter_wake(lock, woken)) {
+		hf_atomic32_t *passed = NULL, *next = NULL;
 		struct hf_detail_bucket *bucket = hf_detail_bucket_lock(lock);
 		struct hf_detail_waiter *first = hf_detail_waiter_find(bucket, lock);
 
 		if (first && &first->state == woken &&
 		    hf_detail_waiter_state(first) == HF_DETAIL_WAITER_WAKING &&
-		    !hf_atomic32_fetch_add_relaxed(&first->looks, 0))
-			woken = pass_over(bucket, first);
-		else
-			woken = NULL;
+		    !hf_atomic32_fetch_add_relaxed(&first->looks, 0)) {
+			passed = woken;
+			next = pass_over(bucket, first);
+		}
 		hf_detail_bucket_unlock(bucket);
+		/* It sleeps if it has parked again, and its next waker was stopped. */
+		(void)hf_detail_waiter_wake(lock, passed);
+		woken = next;
 	}
 }
 
@@ -258,8 +265,8 @@ static bool recheck_first(struct hf_detail_waiter *waiter)
 		woken = pass_over(bucket, first);
 	}
 	hf_detail_bucket_unlock(bucket);
-	(void)hf_detail_waiter_wake(
-		lock, passed); /* it sleeps if its waker was stopped before the wake-up */
+	/* It sleeps if its waker was stopped before the wake-up. */
+	(void)hf_detail_waiter_wake(lock, passed);
 	wake_first(lock, woken);
 	return behind && !passed;
 }

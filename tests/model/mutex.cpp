@@ -59,6 +59,7 @@
 using hf_model::exclusion;
 using hf_model::tries;
 using hf_model::tries_only;
+using hf_model::until;
 
 static unsigned long reached[hf_model::MUTEX_TRANSITIONS];
 static unsigned long gave_up, forked_with_waiters, died;
@@ -195,14 +196,6 @@ class at_one_time : public hf_model::scenario {
 	hf_model::parking parking_;
 	bool held_ = false, first_is_unlocked_ = false;
 
-	/* Waits on the model's own state; this adds no ordering between the threads under test. */
-	template <typename Condition>
-	static void until(Condition condition)
-	{
-		while (!condition())
-			rl::yield(1, HF_MODEL_HERE);
-	}
-
 public:
 	at_one_time()
 	{
@@ -247,13 +240,6 @@ class stopped : public hf_model::scenario {
 	hf_model::parking parking_;
 	hf_model::stopper<2, Anywhere> stopper_;
 	bool held_ = false, has_ended_ = false; /* thread 0 */
-
-	template <typename Condition>
-	static void until(Condition condition)
-	{
-		while (!condition())
-			rl::yield(1, HF_MODEL_HERE);
-	}
 
 public:
 	stopped()

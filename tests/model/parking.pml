@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * parking - an abstract model for SPIN of src/parking/parking.c, src/mutex/mutex.c and src/cond/cond.c with three threads,
+ * parking - an abstract model for SPIN of src/parking, src/mutex/mutex.c and src/cond/cond.c with three threads,
  * which is more than the checkers of the real code manage. tests/model/parking_spin.py has its scenarios and mutants,
  * docs/design/0019-parking.md says which line of the code each part is.
  *
@@ -8,9 +8,11 @@
  *   memory     the unlock's store waits in a buffer of its thread (one entry) until the thread's next read-modify-write, until a
  *              barrier of another thread, or for any time; all else is sequentially consistent, or under the bucket's lock
  *   the table  one bucket for the lock and the queue of the condition variable: the worst collision. A section under its lock
- *              is one step, except in a move to the lock's queue, which holds it for several
+ *              is one step, except in a move to the lock's queue, which holds it for several. To take out the sole waiter, to
+ *              read where it waits, and to count it no longer are three steps
  *   spinning   any number of polls: a thread may give up at once
- *   time       a deadline may pass at each moment
+ *   time       a deadline may pass at each moment; the sleep of a waiter behind others ends (W8), at most twice, when no
+ *              thread can go on
  *
  * Parameters. WAITS is set for SPIN; the others, and the mutant, when the verifier runs (parking_parameters.h). Where SPIN meets
  * c_expr it keeps the values of variables that are no longer used: each has its first value then, so that states are equal
@@ -22,7 +24,10 @@
  *   SPINS      a thread may spin before it parks to wait
  *   ONE_PROCESSOR  all threads ran on the same one; otherwise thread 1 did not
  *   MARKED     thread 2 has a mark from the first; a thread that waits has one from then on
+ *   STOPS      thread 0 stops while it waits, without the lock: 1: in its sleep, 2: at any step. The others must end; then
+ *              it goes on
  *
+ *   WAITS 4    thread 2 holds two locks of the bucket, and unlocks both; threads 0 and 1 each want another one (Q6)
  *   WAITS 3    threads 0 and 1 signal each other in turns, with the lock held; thread 2 locks and unlocks. Each has a condition
  *              variable, and all share the bucket
  *
@@ -30,8 +35,13 @@
  * all its waiters have returned.
  */
 #define THREADS 3
+#if WAITS == 4
+#define LOCKS 2
+#else
 #define LOCKS 1
-#define COND 2      /* the queue of the condition variable; 0: that of the lock */
+#endif
+#define COND 2      /* the queue of the condition variable; 0 and 1: those of the locks */
+#define IS_LOCK(where) ((where) < LOCKS)
 #define COND_OF(t) (COND + (WAITS == 3 && (t) == 1)) /* where a thread waits */
 #define NOWHERE 9
 #define NOBODY 255
@@ -42,9 +52,13 @@
 #define SPINS c_expr { is_SPINS }
 #define INSIDE c_expr { is_INSIDE }
 #define MARKED c_expr { is_MARKED }
+#define STOPS c_expr { is_STOPS }
+#define STOPS_ANYWHERE c_expr { is_STOPS == 2 }
+/* W8, only without signals, for the size of the searches: waiters that stop, and wake-ups that find no sleeper. */
+#define HAS_W8 (WAITS == 0 || WAITS == 4)
 #define MUTANT(name) c_expr { is_MUTANT_##name }
 
-mtype = { NONE, SPINNING, PARKED, RELEASED, WAKING, HEAD };
+mtype = { NONE, SPINNING, PARKED, RELEASED, WAKING, HEAD, ABSENT };
 
 /* The locks' words, and the stores of unlocks that other threads do not see yet. */
 byte word[LOCKS];
@@ -69,6 +83,11 @@ bit marks[THREADS];         /* the thread has a mark, which its locks store */
 bit has_mark[THREADS];      /* it holds the lock, whose word is its mark */
 bit has_behind[THREADS];    /* W7: the other one of threads 0 and 1 is behind this one */
 bit asleep[THREADS], woken[THREADS];
+bit looks[THREADS];         /* it will check the lock before it sleeps (W1) */
+bit sleeps_behind[THREADS]; /* its sleep ends by itself (W8) */
+bit waits0, is_stopped, was_stopped, is_interrupted; /* STOPS: thread 0 */
+byte rechecks, ended;
+#define MAY_RECHECK (rechecks < 2 && (sleeps_behind[1] || sleeps_behind[2]))
 
 byte waiters[2];            /* the condition variables' words */
 #define COUNT(where) waiters[(where) - COND]
@@ -117,7 +136,9 @@ inline find(where, first)
 {
 	first = NOBODY; i = 0;
 	do
-	:: i < queued && first == NOBODY -> if :: at[queue[i]] == where -> first = queue[i] :: else fi; i++
+	:: i < queued && first == NOBODY ->
+		if :: at[queue[i]] == where && state[queue[i]] != ABSENT -> first = queue[i] :: else fi;
+		i++
 	:: else -> break
 	od;
 	i = 0
@@ -131,7 +152,14 @@ inline admit()
 	:: k < arrivals ->
 		append(arrived[k]);
 		if
-		:: at[arrived[k]] == 0 -> has_waiters = 1 /* moved to an empty queue, so the first one */
+		:: at[arrived[k]] == 0 -> /* moved to an empty queue, so the first one; those behind it are queued, too */
+			has_waiters = 1;
+			if
+			:: has_behind[arrived[k]] ->
+				has_behind[arrived[k]] = 0;
+				at[1 - arrived[k]] = 0; append(1 - arrived[k])
+			:: else
+			fi
 		:: else -> in_queue[arrived[k]] = 1
 		fi;
 		arrived[k] = 0; k++
@@ -146,14 +174,33 @@ inline release(t, to_wake) { to_wake = (state[t] == SPINNING -> NOBODY : t); sta
 /* The futex: a wake-up reaches a thread that sleeps. */
 inline wake(t) { if :: t != NOBODY && asleep[t] -> woken[t] = 1 :: else fi }
 
-#define HAS_ONLY (arrivals == 1 && !CLOSED)
-/* take_only_at(): a waiter for something else is released. */
-inline take_only_at(where, only)
+#define HAS_SOLE (arrivals == 1 && !CLOSED)
+inline take_sole(only)
 {
 	only = NOBODY; flush(_pid);
 	if
-	:: HAS_ONLY ->
-		only = arrived[0]; arrivals = 0; arrived[0] = 0; was_closed = 0;
+	:: HAS_SOLE -> only = arrived[0]; arrivals = 0; arrived[0] = 0; was_closed = 0
+	:: else
+	fi
+}
+#if WAITS == 2
+#define IS_REPLACED(only) (only != NOBODY && has_behind[only] && !MUTANT(BEHIND))
+#else
+#define IS_REPLACED(only) (0)
+#endif
+/* W7: the one behind is counted before this one is not. */
+inline replace_sole(only)
+{
+	has_behind[only] = 0; behind = 1 - only;
+	move_sole(behind, is_moved);
+	if :: is_moved :: else -> move_to_lock(behind) fi;
+	is_moved = 0; behind = NOBODY
+}
+/* A waiter for something else is released. */
+inline taken_at(where, only)
+{
+	if
+	:: only != NOBODY ->
 		if
 		:: at[only] == 0 -> need--
 		:: else -> assert(!IS_GONE); COUNT(at[only]) = COUNT(at[only]) - 1
@@ -166,6 +213,18 @@ inline take_only_at(where, only)
 		fi
 	:: else
 	fi
+}
+/* One step, if nobody is behind. */
+inline take_sole_at(where, only)
+{
+	atomic { take_sole(only); if :: IS_REPLACED(only) :: else -> taken_at(where, only); is_done = 1 fi };
+#if WAITS == 2
+	if
+	:: !is_done -> replace_sole(only); atomic { taken_at(where, only) }
+	:: else
+	fi;
+#endif
+	is_done = 0
 }
 inline take_out(t)
 {
@@ -187,7 +246,7 @@ inline bucket_update(m, needed)
 	fi;
 	if
 	:: second == NOBODY -> has_waiters = 0; is_waking = 0; is_awaited = 0
-	:: second != NOBODY && state[second] == WAKING -> has_waiters = 1; is_waking = 1
+	:: second != NOBODY && state[second] == WAKING && (need == 1 || MUTANT(ONE)) -> has_waiters = 1; is_waking = 1
 	:: else -> has_waiters = 1; is_waking = 0
 	fi;
 	second = NOBODY
@@ -211,8 +270,51 @@ inline mark_first_waking(m, to_wake)
 	fi;
 	first = NOBODY
 }
-/* HEAD -> PARKED, WAKING -> HEAD */
-inline set_head(m, to) { needed = NEEDS_WAKE(_pid); state[_pid] = to; bucket_update(m, needed); needed = 0 }
+/* HEAD -> PARKED, WAKING -> HEAD; ABSENT -> @to as the first, PARKED behind others */
+inline set_head(m, to, is_now_first)
+{
+	find(m, first);
+	if
+	:: first == _pid ->
+		needed = NEEDS_WAKE(_pid); state[_pid] = to; bucket_update(m, needed); needed = 0; is_now_first = 1
+	:: first != _pid && state[_pid] == ABSENT -> take_out(_pid); enqueue(_pid, m, to, is_now_first)
+	:: first != _pid && state[_pid] != ABSENT -> is_now_first = 0
+	fi;
+	first = NOBODY
+}
+/* W8: WAKING, HEAD -> ABSENT of `first` */
+inline pass_over(m, to_wake)
+{
+	needed = NEEDS_WAKE(first); state[first] = ABSENT; is_awaited = 0; bucket_update(m, needed); needed = 0;
+	mark_first_waking(m, to_wake)
+}
+/* Wakes `one`. If it does not sleep, the others must not rely on it. */
+#if HAS_W8
+inline wake_first(m)
+{
+	do
+	:: one != NOBODY ->
+		atomic {
+			if :: asleep[one] && !woken[one] -> woken[one] = 1; one = NOBODY :: else fi
+		};
+		if
+		:: one != NOBODY ->
+			atomic {
+				BUCKET; find(m, first);
+				if
+				:: first == one && state[first] == WAKING && !looks[first] && !MUTANT(ABSENT) -> pass_over(m, one)
+				:: else -> one = NOBODY
+				fi;
+				first = NOBODY
+			}
+		:: else
+		fi
+	:: else -> break
+	od
+}
+#else
+inline wake_first(m) { atomic { wake(one); one = NOBODY } }
+#endif
 
 /* R: the first waiter is woken and stays, another one is released. */
 inline find_successor(m, found, to_wake)
@@ -220,14 +322,14 @@ inline find_successor(m, found, to_wake)
 	to_wake = NOBODY; found = 0;
 	find(m, first);
 	if
-	:: first != NOBODY && PROCESSOR(first) == PROCESSOR(_pid) && !is_awaited ->
+	:: first != NOBODY && PROCESSOR(first) == PROCESSOR(_pid) && !is_awaited -> /* wakes the first one */
 		mark_first_waking(m, to_wake); is_awaited = 1; found = 1
 	:: first != NOBODY && !(PROCESSOR(first) == PROCESSOR(_pid) && !is_awaited) ->
 		i = 0; next = NOBODY;
 		do
 		:: i < queued && next == NOBODY ->
 			if
-			:: at[queue[i]] == m && queue[i] != first && PROCESSOR(queue[i]) == PROCESSOR(_pid) -> next = queue[i]
+			:: at[queue[i]] == m && queue[i] != first && state[queue[i]] == PARKED && PROCESSOR(queue[i]) == PROCESSOR(_pid) -> next = queue[i]
 			:: else
 			fi;
 			i++
@@ -245,17 +347,43 @@ inline find_successor(m, found, to_wake)
 
 /* ---- unlock ---------------------------------------------------------------------------------- */
 
-inline release_only(m, was_only)
+/* Releases sole waiters until one of them was asleep. */
+#if HAS_W8
+inline release_sole(m, was_sole)
 {
-	atomic { take_only_at(m, next); was_only = (next != NOBODY); if :: was_only -> release(next, one) :: else fi; next = NOBODY };
+	was_sole = 0;
+	do
+	:: !was_sole ->
+		take_sole_at(m, next);
+		if
+		:: next != NOBODY ->
+			atomic { release(next, one); next = NOBODY };
+			atomic { was_sole = (asleep[one] && !woken[one]) || MUTANT(ABSENT); wake(one); one = NOBODY }
+		:: else -> break
+		fi
+	:: else -> break
+	od
+}
+#else
+inline release_sole(m, was_sole)
+{
+#if WAITS != 2
+	atomic {
+#endif
+	take_sole_at(m, next);
+	atomic { was_sole = (next != NOBODY); if :: was_sole -> release(next, one) :: else fi; next = NOBODY };
+#if WAITS != 2
+	};
+#endif
 	atomic { wake(one); one = NOBODY }
 }
+#endif
 inline unpark_first(m)
 {
-	release_only(m, was_first);
+	release_sole(m, was_first);
 	if
 	:: was_first
-	:: else -> atomic { BUCKET; mark_first_waking(m, one) }; atomic { wake(one); one = NOBODY }
+	:: else -> atomic { BUCKET; mark_first_waking(m, one) }; wake_first(m)
 	fi;
 	was_first = 0
 }
@@ -276,21 +404,50 @@ inline unlock(m)
 
 /* ---- waiting for a lock ---------------------------------------------------------------------- */
 
-/* The futex's wait, while the state is PARKED. */
-inline park(timed, certain, is_late)
+/* The futex's wait, while the state is PARKED. @is_behind: behind others, so that the sleep ends (W8). */
+inline park(timed, certain, is_behind, is_late)
 {
 	is_late = 0;
-	atomic { if :: state[_pid] == PARKED -> asleep[_pid] = 1; woken[_pid] = 0 :: else fi };
+	atomic {
+		if :: state[_pid] == PARKED -> asleep[_pid] = 1; woken[_pid] = 0; sleeps_behind[_pid] = is_behind && STOPS_ANYWHERE
+		:: else
+		fi
+	};
 	if
+	:: atomic { _pid == 0 && is_interrupted -> is_interrupted = 0 } /* by a signal: looks at the state again */
 	:: asleep[_pid] ->
 		if
 		:: atomic { woken[_pid] -> woken[_pid] = 0; asleep[_pid] = 0 }
 		:: atomic { timed -> asleep[_pid] = 0; woken[_pid] = 0; is_late = 1 }
 		:: atomic { !certain -> asleep[_pid] = 0; woken[_pid] = 0 } /* the recheck of W1 */
+		:: atomic { _pid == 0 && is_interrupted -> is_interrupted = 0 }
+		:: atomic { timeout && sleeps_behind[_pid] && rechecks < 2 -> asleep[_pid] = 0; rechecks++ }
 		fi
 	:: else
-	fi
+	fi;
+	sleeps_behind[_pid] = 0
 }
+/* recheck_first() */
+inline recheck_first(m, relies)
+{
+	atomic {
+		BUCKET; find(m, first); two = NOBODY; relies = 0;
+		if
+		:: first != NOBODY && first != _pid && (state[first] != PARKED || looks[first]) && !MUTANT(RECHECK) -> two = first; pass_over(m, one)
+		:: else -> relies = (first != NOBODY && first != _pid && at[_pid] == m && !MUTANT(RECHECK)) /* is_behind() */
+		fi;
+		first = NOBODY
+	};
+	atomic { wake(two); two = NOBODY };
+	wake_first(m)
+}
+#if HAS_W8
+#define LOOKS(will) looks[_pid] = will
+#define WAITS0(is) if :: STOPS && _pid == 0 -> waits0 = is :: else fi
+#else
+#define LOOKS(will)
+#define WAITS0(is)
+#endif
 
 #define LOCKED 1
 #define TIMED_OUT 2
@@ -299,6 +456,7 @@ inline park(timed, certain, is_late)
 inline wait_to_lock(m, timed, result)
 {
 	result = 0; alone = 0;
+	WAITS0(1);
 	do
 	:: result == 0 ->
 		do
@@ -306,6 +464,7 @@ inline wait_to_lock(m, timed, result)
 			certain = 1;
 			if
 			:: alone ->
+				LOOKS(1);
 				if
 				:: atomic { barrier_all(); certain = 1 } /* W1 */
 				:: atomic { REFUSED -> certain = 0 }
@@ -314,26 +473,39 @@ inline wait_to_lock(m, timed, result)
 				if :: locked -> result = LOCKED; break :: else fi
 			:: else
 			fi;
-			park(timed, certain, late);
-			if :: late -> result = TIMED_OUT; break :: else fi
+			LOOKS(0);
+			park(timed, certain, !alone, late);
+			if :: late -> result = TIMED_OUT; break :: else fi;
+#if HAS_W8
+			if
+			:: STOPS_ANYWHERE && !alone && state[_pid] == PARKED ->
+				recheck_first(m, late);
+				if :: late && !MUTANT(RETRY) -> try_lock(m, locked) :: else fi;
+				late = 0;
+				if :: locked -> result = LOCKED; break :: else fi
+			:: else
+			fi
+#endif
 		:: state[_pid] == RELEASED && result == 0 -> result = WAS_RELEASED; break
-		:: (state[_pid] == WAKING || state[_pid] == HEAD) && result == 0 ->
+		:: (state[_pid] == WAKING || state[_pid] == HEAD || state[_pid] == ABSENT) && result == 0 ->
 			/* spin_as_head(), then HEAD -> PARKED */
 			try_lock(m, locked);
 			if :: locked -> result = LOCKED; break :: else fi;
 			if :: timed -> result = TIMED_OUT; break :: skip fi;
-			atomic { BUCKET; if :: state[_pid] == WAKING -> set_head(m, HEAD) :: else fi };
+			atomic { BUCKET; if :: state[_pid] == WAKING || state[_pid] == ABSENT -> set_head(m, HEAD, alone) :: else fi };
 			try_lock(m, locked);
 			if :: locked -> result = LOCKED; break :: else fi;
-			atomic { BUCKET; set_head(m, PARKED) };
-			alone = 1;
+			LOOKS(1); /* while it is PARKED and does not sleep */
+			atomic { BUCKET; set_head(m, PARKED, alone) };
 			break
 		:: result != 0 -> break
 		od
 	:: result != 0 -> break
 	od;
+	if :: result == TIMED_OUT -> try_lock(m, locked); if :: locked -> result = LOCKED :: else fi :: else fi;
+	WAITS0(0);
 	finish_wait(m, result);
-	state[_pid] = NONE; alone = 0; late = 0; certain = 1; locked = 0
+	state[_pid] = NONE; LOOKS(0); alone = 0; late = 0; certain = 1; locked = 0
 }
 
 inline finish_wait(m, result)
@@ -361,7 +533,7 @@ inline finish_wait(m, result)
 				first = NOBODY; needed = 0; was_first = 0
 			fi
 		};
-		atomic { wake(one); one = NOBODY }
+		wake_first(m)
 	fi
 }
 
@@ -377,7 +549,7 @@ inline lock(m, timed, got)
 		if
 		:: ROOM && has_waiters ->
 			atomic { BUCKET; find_successor(m, exchanged, one); if :: exchanged -> enqueue(_pid, m, HEAD, is_first) :: else fi };
-			atomic { wake(one); one = NOBODY }
+			wake_first(m)
 		:: skip
 		fi;
 		if
@@ -422,13 +594,13 @@ inline move_to_lock(t)
 		fi;
 		bucket_held = 0; is_first = 0; certain = 1
 	};
-	atomic { wake(one); one = NOBODY }
+	wake_first(0)
 }
 
 #define IS_NEAR(t) (PROCESSOR(t) == PROCESSOR(_pid))
 #define MOVES(t) (state[t] == PARKED && word[0] && (IS_NEAR(t) || has_waiters))
 
-inline move_sole_waiter(t, done)
+inline move_sole(t, done)
 {
 	done = 0;
 	if
@@ -466,7 +638,7 @@ inline park_to_wait(timed, signalled)
 		if
 		:: need == 0 && !has_waiters
 		:: need != 0 || has_waiters -> /* hf_detail_unpark_and_leave() */
-			release_only(0, was_first);
+			release_sole(0, was_first);
 			if
 			:: was_first
 			:: else ->
@@ -474,7 +646,9 @@ inline park_to_wait(timed, signalled)
 					BUCKET; mark_first_waking(0, one);
 					if :: ROOM -> find_successor(0, exchanged, two) :: else fi
 				};
-				atomic { wake(one); wake(two); one = NOBODY; two = NOBODY; exchanged = 0 }
+				wake_first(0);
+				atomic { one = two; two = NOBODY; exchanged = 0 };
+				wake_first(0)
 			fi;
 			was_first = 0
 		fi
@@ -483,14 +657,15 @@ inline park_to_wait(timed, signalled)
 	atomic { if :: state[_pid] == SPINNING -> state[_pid] = PARKED; exchanged = 1 :: else -> exchanged = 0 fi; spins = 0 };
 	if /* leave_processor() */
 	:: ROOM && exchanged && has_waiters ->
-		atomic { BUCKET; find_successor(0, exchanged, two) };
-		atomic { wake(two); two = NOBODY }
+		atomic { BUCKET; find_successor(0, exchanged, one) };
+		wake_first(0)
 	:: else
 	fi;
 	exchanged = 0;
+	WAITS0(1);
 	do
 	:: state[_pid] == PARKED ->
-		park(timed, 1, late);
+		park(timed, 1, 0, late);
 		if
 		:: late -> /* leave_queue() */
 			atomic {
@@ -509,6 +684,7 @@ inline park_to_wait(timed, signalled)
 		fi
 	:: else -> break
 	od;
+	WAITS0(0);
 	if
 	:: !signalled || state[_pid] == RELEASED -> state[_pid] = NONE; result = WAS_RELEASED
 	:: else -> wait_to_lock(0, 0, result)
@@ -520,15 +696,7 @@ inline park_to_wait(timed, signalled)
 		got = 0
 	:: else
 	fi;
-	result = 0;
-	if
-	:: has_behind[_pid] && !MUTANT(BEHIND) -> /* hf_detail_move_behind() */
-		has_behind[_pid] = 0; other = 1 - _pid;
-		move_sole_waiter(other, late);
-		if :: late :: else -> move_to_lock(other) fi;
-		late = 0; other = NOBODY
-	:: else
-	fi
+	result = 0
 }
 
 /* take_first(): of a condition variable's queue */
@@ -549,7 +717,7 @@ inline wake_one(t)
 	if
 	:: exchanged ->
 		late = 0;
-		if :: IS_NEAR(t) && (has_mark[_pid] || MUTANT(MARK)) -> move_sole_waiter(t, late) :: else fi;
+		if :: IS_NEAR(t) && (has_mark[_pid] || MUTANT(MARK)) -> move_sole(t, late) :: else fi;
 		if :: late :: else -> move_to_lock(t) fi;
 		late = 0; exchanged = 0
 	:: else
@@ -558,7 +726,7 @@ inline wake_one(t)
 
 inline unpark_one(where)
 {
-	atomic { take_only_at(where, other) };
+	take_sole_at(where, other);
 	if
 	:: other != NOBODY
 	:: else ->
@@ -573,7 +741,7 @@ inline unpark_one(where)
 
 inline unpark_all(where)
 {
-	atomic { take_only_at(where, other) };
+	take_sole_at(where, other);
 	if
 	:: other != NOBODY -> wake_one(other)
 	:: else ->
@@ -592,7 +760,7 @@ inline unpark_all(where)
 		if
 		:: moved == 3 && IS_NEAR(0) && IS_NEAR(1) && has_mark[_pid] -> /* may_move_in_turn() */
 			has_behind[other] = 1;
-			move_sole_waiter(other, late);
+			move_sole(other, late);
 			if :: late :: else -> has_behind[other] = 0 fi
 		:: else
 		fi;
@@ -605,11 +773,11 @@ inline unpark_all(where)
 
 /* ---- the threads ----------------------------------------------------------------------------- */
 
-active [THREADS] proctype thread()
+active [THREADS] proctype thread() provided (!(is_stopped && _pid == 0))
 {
-	byte i = 0, j = 0, k = 0, first = NOBODY, second = NOBODY, next = NOBODY, other = NOBODY, one = NOBODY, two = NOBODY;
+	byte i = 0, j = 0, k = 0, first = NOBODY, second = NOBODY, next = NOBODY, other = NOBODY, one = NOBODY, two = NOBODY, behind = NOBODY;
 	byte got = 0, locked = 0, result = 0, moved = 0;
-	bit needed = 0, exchanged = 0, is_first = 0, was_first = 0, alone = 0, certain = 1, late = 0, signalled = 0, spins = 0;
+	bit needed = 0, exchanged = 0, is_first = 0, was_first = 0, alone = 0, certain = 1, late = 0, signalled = 0, spins = 0, is_moved = 0, is_done = 0;
 	bit timed = 0;
 
 	at[_pid] = NOWHERE;
@@ -617,6 +785,13 @@ active [THREADS] proctype thread()
 #if WAITS == 0
 	lock(0, timed, got);
 	if :: got -> unlock(0) :: else fi;
+	got = 0
+#elif WAITS == 4
+	if
+	:: _pid == THREADS - 1 -> lock(0, 0, got); lock(1, 0, got); unlock(0); unlock(1)
+	:: _pid == 0 -> lock(0, 0, got); unlock(0)
+	:: _pid == 1 -> lock(1, 0, got); unlock(1)
+	fi;
 	got = 0
 #elif WAITS == 3
 	lock(0, 0, got);
@@ -665,7 +840,7 @@ active [THREADS] proctype thread()
 #endif
 	;
 end_of_thread:
-	atomic { flush(_pid) }
+	atomic { flush(_pid); ended++ }
 }
 
 /* A store becomes visible at any time. */
@@ -675,5 +850,11 @@ end:	do
 	:: atomic { buffered[0] -> flush(0) }
 	:: atomic { buffered[1] -> flush(1) }
 	:: atomic { buffered[2] -> flush(2) }
+	:: atomic { /* a signal handler, a debugger: thread 0 sleeps elsewhere */
+		STOPS && !was_stopped && waits0 && holder[0] != 0 && !bucket_held && ((asleep[0] && !woken[0]) || STOPS_ANYWHERE) ->
+			is_stopped = 1; was_stopped = 1;
+			if :: asleep[0] && !woken[0] -> asleep[0] = 0; is_interrupted = 1 :: else fi
+	  }
+	:: atomic { is_stopped && timeout && !MAY_RECHECK -> assert(ended == THREADS - 1); is_stopped = 0 }
 	od
 }

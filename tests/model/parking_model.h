@@ -85,6 +85,14 @@ inline int32_t *spin_credit()
 
 namespace hf_model
 {
+/* Waits on the model's own state; this adds no ordering between the threads under test. */
+template <typename Condition>
+void until(Condition condition)
+{
+	while (!condition())
+		rl::yield(1, HF_MODEL_HERE);
+}
+
 inline struct hf_detail_parking *the_table;
 
 /* A member of a scenario; the parking table lives as long as the scenario. */
@@ -92,12 +100,15 @@ class parking {
 	struct hf_detail_parking table_;
 
 public:
-	/* Unless it @is_used, the first waiter of a condition variable takes the bucket's lock. */
+	/*
+	 * Unless it @is_used, the first waiter of a condition variable takes the bucket's lock. Two
+	 * buckets were never first used at the same time.
+	 */
 	explicit parking(bool is_used = true)
 	{
 		wipe();
-		for (struct hf_detail_bucket &bucket : table_.bucket)
-			hf_atomic64_store_relaxed(&bucket.born, is_used);
+		for (int i = 0; is_used && i < HF_DETAIL_PARKING_BUCKETS; i++)
+			hf_atomic64_store_relaxed(&table_.bucket[i].born, 1 + i);
 		turn_began = turn_seen = 0;
 		unlocks = 0;
 		elsewhere = NULL;
@@ -162,8 +173,7 @@ class stopper {
 		s->waits_ = false;
 		s->is_stopped_ = true;
 		stops++;
-		while (s->ended_ != Others)
-			rl::yield(1, HF_MODEL_HERE);
+		until([s] { return s->ended_ == Others; });
 		s->is_stopped_ = false;
 	}
 

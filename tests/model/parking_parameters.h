@@ -19,6 +19,7 @@
 	X(INSIDE)                                                                                  \
 	X(ONE_PROCESSOR)                                                                           \
 	X(MARKED)                                                                                  \
+	X(STOPS)                                                                                   \
 	X(MUTANT_BARRIER)                                                                          \
 	X(MUTANT_W3)                                                                               \
 	X(MUTANT_W4)                                                                               \
@@ -29,7 +30,11 @@
 	X(MUTANT_MARK)                                                                             \
 	X(MUTANT_STRANGER)                                                                         \
 	X(MUTANT_BEHIND)                                                                           \
-	X(MUTANT_LEAVE)
+	X(MUTANT_LEAVE)                                                                            \
+	X(MUTANT_ONE)                                                                              \
+	X(MUTANT_ABSENT)                                                                           \
+	X(MUTANT_RECHECK)                                                                          \
+	X(MUTANT_RETRY)
 
 #define PARKING_INT(name) static int is_##name;
 PARKING_PARAMETERS(PARKING_INT)

@@ -20,18 +20,19 @@ from checks import Checks, Failed, arguments, run, start  # noqa: E402
 
 # The parameters, and how many states there are at least: a search that ends early would find nothing.
 SCENARIOS = {
-    "lock": ("WAITS=0", 50_000),
-    "lock, time-outs, refused barriers": ("WAITS=0 TIMED=2 REFUSED", 200_000),
-    "lock, time-outs, refused barriers, making room": ("WAITS=0 TIMED=1 REFUSED ROOM", 200_000),
-    "signal": ("WAITS=1 SPINS", 1_000_000),
-    "signal with the lock held, one processor, refused barriers": ("WAITS=1 INSIDE REFUSED ONE_PROCESSOR", 1_000_000),
-    "signals in turns, one processor": ("WAITS=3 ONE_PROCESSOR", 1_000_000),
-    "broadcast, the last waiter frees the condition variable": ("WAITS=2 SPINS", 1_000_000),
-    "broadcast with the lock held": ("WAITS=2 SPINS INSIDE", 2_000_000),
-    "broadcast with the lock held, in turn": ("WAITS=2 INSIDE ONE_PROCESSOR MARKED", 1_000_000),
+    "lock, a waiter that stops, refused barriers": ("WAITS=0 STOPS=2 REFUSED", 2_000_000),
+    "lock, time-outs, refused barriers": ("WAITS=0 TIMED=2 REFUSED", 4_000_000),
+    "lock, time-outs, refused barriers, making room": ("WAITS=0 TIMED=1 REFUSED ROOM", 5_000_000),
+    "two locks of a bucket, a waiter that stops": ("WAITS=4 STOPS=2", 1_000_000),
+    "signal": ("WAITS=1 SPINS", 3_000_000),
+    "signal with the lock held, one processor, refused barriers": ("WAITS=1 INSIDE REFUSED ONE_PROCESSOR", 3_000_000),
+    "signals in turns, one processor": ("WAITS=3 ONE_PROCESSOR", 4_000_000),
+    "broadcast, the last waiter frees the condition variable": ("WAITS=2 SPINS", 4_000_000),
+    "broadcast with the lock held, in turn": ("WAITS=2 INSIDE ONE_PROCESSOR MARKED", 6_000_000),
 }
 # By --long: up to 50 million states, which take minutes. A bit for each state, so a few are missed.
 LONG = {
+    "broadcast with the lock held": ("WAITS=2 SPINS INSIDE", 8_000_000),
     "broadcast, making room": ("WAITS=2 SPINS ROOM", 5_000_000),
     "broadcast, time-outs": ("WAITS=2 SPINS TIMED=2", 5_000_000),
     "broadcast, time-outs, making room, refused barriers": ("WAITS=2 SPINS TIMED=2 ROOM REFUSED", 5_000_000),
@@ -48,7 +49,11 @@ MUTANTS = {
     "NEED": ("WAITS=3 ONE_PROCESSOR", "%s|assertion" % LOST, "a waiter is moved without the bucket's lock and not counted as one that an unlock must wake"),
     "MARK": ("WAITS=1 ONE_PROCESSOR", LOST, "a signaller that does not hold the lock moves a waiter without the bucket's lock"),
     "STRANGER": ("WAITS=3 ONE_PROCESSOR", LOST, "a waiter for something else is taken out and not released"),
-    "BEHIND": ("WAITS=2 INSIDE ONE_PROCESSOR MARKED", LOST, "a waiter that has locked does not move the one behind it (W7)"),
+    "BEHIND": ("WAITS=2 INSIDE ONE_PROCESSOR MARKED", LOST, "an unlock does not put the one behind a waiter in its place (W7)"),
+    "ONE": ("WAITS=4", LOST, "an unlock wakes nobody while a waiter for another lock of the bucket is on its way (Q6)"),
+    "ABSENT": ("WAITS=0 STOPS=1", r"assertion violated .*ended", "a wake-up that finds no sleeper wakes nobody else (W8)"),
+    "RECHECK": ("WAITS=0 STOPS=2", r"assertion violated .*ended", "a waiter whose sleep has ended does not pass over the first (W8)"),
+    "RETRY": ("WAITS=0 STOPS=2 REFUSED", r"assertion violated .*ended", "nor tries the lock itself"),
     "LEAVE": ("WAITS=1 TIMED=1", "%s|%s|assertion" % (LOST, TWICE), "a waiter that times out consumes its signal"),
 }
 

@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Build models of src/parking with a flaw that takes more than one operation away, which a scenario must catch.
+
+    mutants.py --source-dir DIR --work-dir DIR --cxx COMPILER --explore OBJECT
+"""
+import os
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests"))
+
+import mutation  # noqa: E402
+from checks import arguments, start  # noqa: E402
+
+# Name, file, before, after; the model, and the scenario that catches it.
+MUTANTS = [
+    # It is in no queue for a moment, so it would be queued twice.
+    ("queues_a_waiter_that_moves", "src/parking/to_lock.c",
+     "struct hf_detail_bucket *bucket = hf_detail_bucket_lock(lock);\n"
+     "\tstruct hf_detail_waiter *first = hf_detail_waiter_find(bucket, lock);\n\tbool behind",
+     "struct hf_detail_bucket *bucket = bucket_lock_of(waiter);\n"
+     "\tstruct hf_detail_waiter *first = hf_detail_waiter_find(bucket, lock);\n\tbool behind", "cond", "rechecked"),
+]
+
+
+def main():
+    options = arguments(__doc__, "source-dir", "work-dir", "cxx", "explore")
+
+    def one(name, file, before, after, model, scenario):
+        folder = mutation.copy(options.source_dir, os.path.join(options.work_dir, name), "include", "src", "tests/model")
+        mutation.edit(os.path.join(folder, file), mutation.swap(before, after))
+        program = os.path.join(folder, model)
+        paths = [os.path.join(folder, *path) for path in (("include",), ("tests", "model"))]
+        mutation.build(options.cxx, "-std=c++17", "-O1", *["-I" + path for path in paths],
+                       os.path.join(paths[1], model + ".cpp"), options.explore, "-o", program)
+        return mutation.must_fail(*mutation.run(program, scenario), r"^caught: .*")
+
+    return mutation.run_all([(mutant[0], *mutant) for mutant in MUTANTS], one)
+
+
+start(main)
