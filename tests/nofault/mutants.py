@@ -106,8 +106,6 @@ MUTANTS = [
     ("a store across pages", "fill", ["sse2"], COUNT, RANGE, X86,
      "if (HF_UNLIKELY(hf_detail_crosses_page(to, len)))\n		return RANGE__OF(_crossing_)(to RANGE_SOURCE(0), len);",
      ""),
-    ("a small fill's first page is lost", "fill", ["sse2"], COUNT, MEMORY_VECTOR, X86,
-     "return hf_detail_fill_bytes(p + done, byte, len - done);", "return len - done;"),
     ("a small fill's first page is lost", "fill", ["avx2", "avx512"], COUNT, X86, X86,
      "len - here + hf_arch_rep_stosb_of(p, (uint8_t)value, here);", "len - done;"),
     ("a fill of up to 31 bytes across pages", "fill", ["avx2", "avx512"], COUNT, X86, X86,
