@@ -126,17 +126,6 @@ static const void *at_address(const struct image *image, uint64_t address)
 	return NULL;
 }
 
-static const char *machine_name(uint32_t machine)
-{
-	return machine == EM_X86_64    ? "x86-64"
-	       : machine == EM_AARCH64 ? "AArch64"
-	       : machine == EM_386     ? "32-bit x86"
-	       : machine == EM_ARM     ? "32-bit Arm"
-	       : machine == EM_RISCV   ? "RISC-V"
-	       : machine == EM_S390    ? "s390x"
-				       : "another architecture";
-}
-
 #if defined(__x86_64__)
 enum { OWN_MACHINE = EM_X86_64 };
 #elif defined(__aarch64__)
@@ -205,10 +194,7 @@ static void check_elf(const struct image *image)
 	const char *path;
 
 	if (image->bytes[EI_CLASS] != ELFCLASS64 || header->e_machine != OWN_MACHINE)
-		fail(CANNOT, "%s is a program for %s; this hf-run is for %s", image->name,
-		     image->bytes[EI_DATA] == ELFDATA2LSB ? machine_name(header->e_machine)
-							  : "another architecture",
-		     machine_name(OWN_MACHINE));
+		fail(CANNOT, "%s is a program for another processor", image->name);
 	if (is_go(image))
 		fail(CANNOT, "%s is written in Go, whose runtime has its own locks", image->name);
 	interpreter = segment(image, PT_INTERP, NULL);

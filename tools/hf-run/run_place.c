@@ -62,37 +62,6 @@ static uint32_t read_u32(const unsigned char *at)
 	return (uint32_t)read_i32(at);
 }
 
-static const unsigned char *skip_leb(const unsigned char *at)
-{
-	while (*at++ & 0x80)
-		;
-	return at;
-}
-
-/* Are an entry's address and length 4 bytes each? Its CIE says so: 'R' of the augmentation. */
-static bool has_short_range(const unsigned char *entry)
-{
-	const unsigned char *cie = entry + 4 - read_i32(entry + 4), *text = cie + 9, *at;
-
-	if (*text != 'z')
-		return false;
-	at = text + strlen((const char *)text) + 1;
-	at = skip_leb(skip_leb(at));              /* the units of code and of data */
-	at = cie[8] == 1 ? at + 1 : skip_leb(at); /* the register of the return address */
-	at = skip_leb(at);                        /* the length of what follows */
-	for (text++; *text; text++) {
-		if (*text == 'R')
-			return (*at & 0x0f) == 0x0b || (*at & 0x0f) == 0x03;
-		if (*text == 'L')
-			at++;
-		else if (*text == 'P')
-			at += (*at & 0x0f) == 0x0b || (*at & 0x0f) == 0x03 ? 5 : 9;
-		else if (*text != 'S' && *text != 'B')
-			return false;
-	}
-	return false;
-}
-
 /*
  * The entry of .eh_frame of the function at @address, by the sorted index that linkers write:
  * pairs of where a function and its entry are, relative to the index. NULL = none, or of another
@@ -126,7 +95,7 @@ static const void *find_table(void *address, struct dwarf_eh_bases *bases)
 		return NULL;
 	at -= read_i32(index + HEAD + 8 * (size_t)low);
 	entry = index + read_i32(index + HEAD + 8 * (size_t)low + 4);
-	if (!has_short_range(entry) || at >= read_u32(entry + 12))
+	if (at >= read_u32(entry + 12)) /* its length; a rare form with 8 bytes ends the stack */
 		return NULL;
 	*bases = (struct dwarf_eh_bases){ NULL, NULL, (char *)address - at };
 	return entry;

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -31,18 +32,18 @@ static uint64_t running_before;
 static uint64_t ready_ns(pid_t number)
 {
 	char text[64] = "";
-	unsigned long long ready = 0;
+	const char *second;
 	int file;
 
 	(void)snprintf(text, sizeof(text), "/proc/self/task/%d/schedstat", (int)number);
 	file = open(text, O_RDONLY | O_CLOEXEC);
 	if (file < 0)
 		return 0;
-	text[0] = '\0';
-	if (read(file, text, sizeof(text) - 1) > 0)
-		(void)sscanf(text, "%*u %llu", &ready);
+	memset(text, 0, sizeof(text));
+	(void)!read(file, text, sizeof(text) - 1); /* running, ready, turns */
 	(void)close(file);
-	return ready;
+	second = strchr(text, ' ');
+	return second ? strtoull(second, NULL, 10) : 0;
 }
 
 static uint64_t running_ns(void)
