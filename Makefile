@@ -127,17 +127,15 @@ runtimes: ## test recovery from faults in Go, Rust, OpenJDK, CPython, Node.js an
 	cmake --build --preset release --target holdfast
 	$(PYTHON3) -B tests/runtimes/run.py --source-dir . --work-dir build/runtimes --library build/release/libholdfast.a
 
-soak: ## for a night: the waiters' protocol with more features at once; tmpfs: 10 million random operations, a million names, an hour of a mount
+soak: ## for a night: the waiters' protocol with more features at once; tmpfs: 10 million random operations, a million names
 	@scripts/bootstrap.sh test-all $@
 	$(PYTHON3) -B tests/model/parking_spin.py --source-dir . --work-dir build/parking_spin --long
 	cmake --preset asan
 	cmake --build --preset asan --target tmpfs_stress tmpfs_compare
 	build/asan/tmpfs/tests/tmpfs_stress random $(or $(OPERATIONS),10000000)
 	build/asan/tmpfs/tests/tmpfs_compare --seed $(or $(SEED),1000) --sequences $(or $(SEQUENCES),500)
-	cmake --preset release && cmake --build --preset release --target hf-tmpfs-fuse tmpfs_stress hf-lab
+	cmake --preset release && cmake --build --preset release --target hf-tmpfs-fuse hf-lab
 	build/release/lab/hf-lab readdir mount --names 1000000
-	$(PYTHON3) -B tmpfs/tests/mount_soak.py --server build/release/tmpfs/hf-tmpfs-fuse \
-		--stress build/release/tmpfs/tests/tmpfs_stress --seconds $(or $(SECONDS),3600)
 
 docs: ## make the site, build/docs/html, and the manual, build/docs/man, from the headers' comments
 	@scripts/bootstrap.sh docs

@@ -3,10 +3,9 @@
  * cond - a signal wakes one waiter, a broadcast wakes all; with timeouts, and several mutexes.
  *
  * For hf_cond_t in threads, and for hf_cond_shared_t in the threads of two processes: a bounded
- * queue whose items are counted, and rounds, each ended by a broadcast. For both types in threads:
- * two threads that take turns. For hf_cond_t: each signal must end exactly one wait while other
- * waits time out. Each part runs a fixed number of operations; if a signal is lost it hangs, and
- * the alarm kills it.
+ * queue whose items are counted, and rounds, each ended by a broadcast. Each part runs a fixed number
+ * of operations; if a signal is lost it hangs, and the alarm kills it. That each signal ends one
+ * wait is checked by tests/model/cond.cpp.
  */
 #include "stress.h"
 
@@ -188,130 +187,6 @@ void in_processes(const char *what, uint32_t n, bool time_outs)
 	(void)munmap(memory, sizeof(*w));
 }
 
-/* ---- ping-pong ------------------------------------------------------------------------------- */
-
-/*
- * Two threads take turns. One of them always waits for the other, so no later signal can hide a
- * lost one.
- */
-template <class M>
-struct table {
-	M mutex;
-	typename M::cond cond[2] = {};
-	uint32_t turn = 0;
-};
-
-template <class M>
-void play(table<M> *t, uint32_t me, uint32_t n)
-{
-	stress::random random(static_cast<int>(me));
-
-	for (uint32_t i = 0; i < n; i++) {
-		for (uint32_t spins = random.below(300); spins > 0; spins--)
-			hf_arch_relax();
-		t->mutex.lock();
-		while (t->turn % 2 != me)
-			t->mutex.wait(&t->cond[me]);
-		t->turn++;
-		t->mutex.unlock();
-		t->mutex.signal(&t->cond[!me]);
-	}
-}
-
-/* Both threads are in this process; the shared type must work here too. */
-template <class M>
-void ping_pong(const char *what, uint32_t n)
-{
-	table<M> tables[PLACES];
-	uint64_t done = 0;
-
-	stress::run_threads(PLACES * 2,
-			    [&](int i) { play(&tables[i % PLACES], uint32_t(i / PLACES), n); });
-	for (table<M> &t : tables) {
-		stress::check(t.turn == 2 * n, "cond", "%s: %u turns", what, t.turn);
-		done += t.turn;
-	}
-	stress::did("cond", what, done);
-}
-
-/* ---- each signal ends one wait (C1, C3) ------------------------------------------------------ */
-
-/*
- * While a wait without a timeout has not been signalled, every signal finds a waiter. It must end
- * exactly one wait: that one, or one that times out at the same moment.
- */
-struct counted {
-	own mutex;
-	own::cond cond{};
-	int64_t waiting = 0;            /* without a time-out */
-	int64_t open = 0;               /* signals whose wait has not returned yet */
-	uint64_t signals = 0, late = 0; /* late: timed-out waits */
-	bool stop = false;
-};
-
-void wait_counted(counted *c, stress::random *random, bool time_outs)
-{
-	c->mutex.lock();
-	while (!c->stop) {
-		bool signalled = true;
-
-		if (time_outs) {
-			signalled = c->mutex.wait_timeout(&c->cond, random->below(60000));
-		} else {
-			c->waiting++;
-			c->mutex.wait(&c->cond);
-			c->waiting--;
-		}
-		if (c->stop)
-			break;
-		c->open -= signalled;
-		c->late += !signalled;
-		stress::check(c->open >= 0, "cond", "a wait ended without a signal");
-	}
-	c->mutex.unlock();
-}
-
-void each_signal(uint64_t n)
-{
-	counted all[PLACES];
-
-	stress::run_threads(PLACES * 6, [&](int i) {
-		stress::random random(i);
-		counted *c = &all[i % PLACES];
-
-		if (i / PLACES > 0) {
-			wait_counted(c, &random, i / PLACES > 2);
-			return;
-		}
-		for (bool more = true; more;) {
-			c->mutex.lock();
-			if (c->signals < n && c->waiting > c->open) {
-				c->mutex.signal(&c->cond);
-				c->signals++;
-				c->open++;
-			}
-			if (c->signals == n && c->open == 0) {
-				c->stop = true;
-				c->mutex.broadcast(&c->cond);
-				more = false;
-			}
-			c->mutex.unlock();
-			if (random.below(2))
-				sched_yield();
-		}
-	});
-	uint64_t signals = 0, late = 0;
-
-	for (counted &c : all) {
-		stress::check(c.open == 0 && c.waiting == 0 && !c.mutex.is_locked() &&
-				      own::nobody(&c.cond),
-			      "cond", "a thread waits at the end");
-		signals += c.signals;
-		late += c.late;
-	}
-	stress::did("cond", "each signal", signals, { { "time-outs", late } });
-}
-
 } // namespace
 
 int main(int argc, char **argv)
@@ -321,9 +196,6 @@ int main(int argc, char **argv)
 	stress::begin();
 	in_threads("private", 4000 / stress::SHARE * times, false);
 	in_threads("private, time-outs", 4000 / stress::SHARE * times, true);
-	ping_pong<own>("private, ping-pong", 10000 / stress::SHARE * times);
-	ping_pong<shared>("shared, ping-pong", 10000 / stress::SHARE * times);
-	each_signal(20000 / stress::SHARE * times);
 	in_processes("shared", 1000 / stress::SHARE * times, false);
 	in_processes("shared, time-outs", 1000 / stress::SHARE * times, true);
 	return stress::result();

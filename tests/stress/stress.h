@@ -198,61 +198,6 @@ inline void no_reports(const char *who)
 	}
 }
 
-/*
- * Objects on the heap: each thread writes its own part of each, and drops it. The one that drops
- * the last reference sees all of the parts, and frees. An object has parts, a constructor,
- * use(random), which returns how many operations that were, and drop(random): true = it was the
- * last.
- */
-template <class Object>
-void last(const char *who, int threads, int milliseconds)
-{
-	const size_t batch = 256;
-	std::vector<Object *> objects(batch);
-	barrier barrier(threads);
-	deadline end(milliseconds);
-	std::atomic<uint64_t> freed(0), made(0), operations(0);
-	std::atomic<bool> stop(false);
-
-	run_threads(threads, [&](int me) {
-		random random(me);
-
-		for (uint64_t round = 1;; round++) {
-			if (me == 0) {
-				stop = round > 1 && end.passed();
-				for (auto &object : objects) {
-					if (stop)
-						break;
-					object = new Object;
-					made++;
-				}
-			}
-			barrier.wait();
-			if (stop)
-				break;
-			uint64_t mine = 0;
-
-			for (size_t i = 0; i < batch; i++) {
-				Object *object = objects[(i + size_t(me) * 3) % batch];
-
-				object->parts[me] = round;
-				mine += object->use(random) + 1;
-				if (!object->drop(random))
-					continue;
-				for (uint64_t part : object->parts)
-					check(part == round, who, "last: a stale part");
-				object->end();
-				delete object;
-				freed++;
-			}
-			operations += mine;
-			barrier.wait();
-		}
-	});
-	same(made, "made", freed, "freed", who);
-	did(who, "last", operations);
-}
-
 /* main() calls this first: a broken lock may hang the test. */
 inline void begin()
 {

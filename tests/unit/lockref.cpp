@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lockref - operations while another thread holds the lock. Many threads: stress/lockref.cpp. */
+/* lockref - operations while another thread holds the lock. Many threads: stress/references.cpp. */
 #include "unit.h"
 
 #include "holdfast/lockref.h"

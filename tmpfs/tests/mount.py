@@ -478,64 +478,6 @@ def listings(args):
         assert not failures, failures
 
 
-# Ways to fill the file system. `top` is the mount; `i` counts up, until ENOSPC, or for 1.5 seconds and 30 times.
-LOADS = {
-    "writers": "f = put(i % 6); write(f, bytes(1 << 20), 0); os.ftruncate(f, 0)",
-    "truncaters": "f = put(0); os.ftruncate(f, 1 << 40); os.pwrite(f, b'x' * 9999, i << 20); os.ftruncate(f, 1)",
-    "renames": "put(i % 40); os.rename(name(i % 40), name(99)); drop(i % 40)",
-    "attributes": "f = put(i // 500); os.setxattr(f, 'user.%d' % (i % 500), b'v' * (i % 7 * 40))",
-    "empty files": "os.close(put(i)); fds.clear()",
-    "long names": "os.mkdir(top + '/' + '%0255d' % i)",
-    "links": "put(0); os.link(name(0), top + '/' + '%0255d' % i)",
-    "long targets": "os.symlink('t' * 4000, name(i))",
-    "targets": "os.symlink('t' * 127, top + '/' + '%0255d' % i)",
-    "far pages": "os.pwrite(put(0), b'x', (i * 0x9e3779b97f4a7c15) % (1 << 62))",
-    "a far page each": "f = put(i); os.pwrite(f, b'x', 1 << 62); os.close(f); fds.clear()",
-    "two pages of 128": "os.pwrite(put(0), b'x', i << 19)",
-}
-LOAD = """
-import errno, os, sys, time
-top, fds = sys.argv[1], {}
-name = lambda n: top + "/f%%d" %% n
-def put(n):
-    if n not in fds:
-        fds[n] = os.open(name(n), os.O_CREAT | os.O_RDWR)
-    return fds[n]
-def drop(n):
-    os.close(fds.pop(n))
-def write(fd, data, at):
-    try:
-        os.pwrite(fd, data, at)
-    except OSError as error:
-        assert error.errno == errno.ENOSPC
-i, end = 0, time.monotonic() + 1.5
-try:
-    while i <= 30 or time.monotonic() < end:
-        %s
-        i += 1
-except OSError as error:
-    assert error.errno in (errno.ENOSPC, errno.EMFILE), error
-print(i)
-"""
-
-
-def memory(args):
-    """The limits of size and inodes bound the server's memory, however the file system is filled."""
-    if sanitized(args.server):
-        raise Skip("a sanitizer needs additional memory")
-    size, inodes = 16 << 10, 3000  # KiB
-    for load, code in LOADS.items():
-        mounted = Mount(args.server, "-o", "size=%dk,nr_inodes=%d" % (size, inodes))
-        with mounted as top:
-            done = subprocess.run([sys.executable, "-c", LOAD % code, top], timeout=300, text=True,
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-            assert done.returncode == 0 and int(done.stdout) > 30, (load, done.stdout)
-            sh("find . -mindepth 1 -delete", top)
-            with open("/proc/%d/status" % mounted.server.pid, encoding="utf-8") as status:
-                most = int(re.search(r"VmHWM:\s+(\d+)", status.read())[1])
-        assert most <= size * 5 // 4 + 4 * inodes + (16 << 10), "%s: %d KiB resident" % (load, most)
-
-
 class Failing:
     """A mount whose server's allocations can be made to fail."""
 
@@ -635,31 +577,6 @@ def every_allocation(args):
             os.close(fd)
             wait_until(lambda: free(top) == before)
         assert 40 < most < 1999, most
-
-
-def short_of_memory(args):
-    """A server that has too little memory to start reports it."""
-    if sanitized(args.server):
-        raise Skip("a sanitizer needs additional memory")
-    began = refused = aborted = False
-    kib = 2000
-    with mountpoint() as path:
-        while kib < 1 << 20:  # the amount that it needs depends on the C library
-            done = subprocess.run([args.server, path], text=True, check=False, timeout=300,
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=lambda:
-                                  resource.setrlimit(resource.RLIMIT_AS, (kib << 10, kib << 10)))
-            if done.returncode == 0:
-                began = True
-                break
-            # The library itself needs memory before main(): then it reports that, and aborts. With less, the loader does
-            # not get as far; where it has no memory for the threads' data, that of glibc 2.36 dies of SIGSEGV.
-            no_memory = done.returncode == -signal.SIGABRT and "holdfast: no memory for" in done.stdout
-            loader = not aborted and done.returncode == -signal.SIGSEGV and not done.stdout
-            assert no_memory or loader or (done.returncode > 0 and done.stdout), (kib, done)
-            aborted |= no_memory
-            refused |= "can't create the file system" in done.stdout
-            kib += kib // 40
-    assert began and refused, (began, refused)
 
 
 def unmounted_without_memory(args):
@@ -1029,9 +946,8 @@ def random_operations(args):
 
 
 CASES = [(case.__name__, case) for case in (
-    arguments, fstab_options, mountpoints, sizes, other_sizes, by_the_system, open_files, requests, listings, memory,
-    short_of_memory, unmounted_without_memory, every_allocation, nameless, links, links_without_open, mappings,
-    direct, unchecked, terminated, random_operations)]
+    arguments, fstab_options, mountpoints, sizes, other_sizes, by_the_system, open_files, requests, listings,
+    unmounted_without_memory, every_allocation, nameless, links, links_without_open, mappings, direct, unchecked, terminated, random_operations)]
 CASES += [(name, program(words, wanted, commands)) for name, words, wanted, commands in PROGRAMS]
 
 

@@ -4,7 +4,6 @@
  *
  *   tmpfs_stress [PART [OPERATIONS]]     default: all parts, each for a limited time; `random` can
  *                                        instead run this number of operations
- *   tmpfs_stress mount DIR SEED          system calls on a mount, for mount_soak.py
  *
  *   random    random operations on few names and on nodes, so that threads collide; then every
  *             count is checked
@@ -13,15 +12,12 @@
  *             open at that descriptor, or EBADF
  *   held      a file is unlinked and created again while others look it up: each node found belongs
  *             to a valid file
- *   listed    a directory grows and shrinks during listings and look-ups: each name that stays is
- *             always found, and listed once
  *   punched   holes are punched while others read; freed memory is overwritten, so that a late read
  *             shows
  */
 #include "../../tests/stress/stress.h"
 
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -325,59 +321,6 @@ void held()
 		});
 }
 
-/* ---- listed -------------------------------------------------------------------------------- */
-
-void listed()
-{
-	const int MASS = 300, STAY = 40;
-	system on(0, 0);
-	stress::random random(7);
-	auto name = [](const char *kind, int n) { return kind + std::to_string(n); };
-	auto stays = [&](stress::random &by) {
-		return name("/d/stay", static_cast<int>(by.below(STAY)));
-	};
-
-	on.mkdir("/d", 0755);
-	for (int i = 0; i < STAY; i++)
-		on.mknod(name("/d/stay", i).c_str(), S_IFREG);
-	play(
-		on, "listed", MILLISECONDS, 1,
-		/* Makes and removes many names, and exchanges some of those that stay. */
-		[&](int) {
-			for (int n = 0; n < MASS; n++)
-				on.mknod(name("/d/mass", n).c_str(), S_IFREG);
-			(void)on.rename(stays(random).c_str(), stays(random).c_str(),
-					HF_TMPFS_EXCHANGE);
-			(void)on.rename("/d/mass0", stays(random).c_str(), 0);
-			for (int n = 1; n < MASS; n++)
-				stress::check(on.unlink(name("/d/mass", n).c_str()) == 0, "listed",
-					      "unlink");
-			return true;
-		},
-		[&](stress::random &by) {
-			struct hf_tmpfs_dirent entries[16];
-			int seen[STAY] = {}, fd = on.create("/d", O_RDONLY), count;
-			struct stat st;
-
-			for (int i = 0; i < 100; i++) {
-				std::string path = stays(by);
-				long error = on.stat(path.c_str(), &st);
-
-				stress::check(error == 0, "listed", "%s: %ld", path.c_str(), error);
-			}
-			while ((count = hf_tmpfs_readdir(on.t, fd, entries, 16)) > 0) {
-				for (int i = 0; i < count; i++) {
-					if (!std::strncmp(entries[i].name, "stay", 4))
-						seen[std::atoi(entries[i].name + 4)]++;
-				}
-			}
-			for (int i = 0; i < STAY; i++)
-				stress::check(seen[i] == 1, "listed", "stay%d: %d times", i,
-					      seen[i]);
-			return on.close(fd) == 0;
-		});
-}
-
 /* ---- punched ------------------------------------------------------------------------------- */
 
 void punched()
@@ -404,58 +347,6 @@ void punched()
 		});
 }
 
-/* ---- mount --------------------------------------------------------------------------------- */
-
-/*
- * Random system calls by 8 threads, until there is a line on standard input. Prints the number of
- * calls; or "dead" if the server has died; or the first call with an error that is not due to the
- * others.
- */
-int on_mount(const char *top, int seed)
-{
-	const std::string due = " ENOENT EEXIST ENOTEMPTY EISDIR ENOTDIR ENOSPC EINVAL ELOOP "
-				"ENODATA ENXIO EPERM EBUSY "
-				"ESPIPE EAGAIN EPIPE EBADF EFBIG ENAMETOOLONG EOPNOTSUPP ERANGE "
-				"EACCES "; /* a device, on a mount with nodev */
-	const std::string dead = " ENOTCONN ECONNABORTED EIO ";
-	std::atomic<uint64_t> calls(0);
-	std::atomic<bool> over(false);
-	std::string failure;
-	std::mutex lock;
-
-	signal(SIGPIPE, SIG_IGN);
-	if (chroot(top) != 0 || chdir("/") != 0)
-		return 1;
-	std::printf("runs\n");
-	std::fflush(stdout);
-	std::thread waiter([&] {
-		(void)getchar();
-		over = true;
-	});
-	stress::run_threads(8, [&](int me) {
-		generator generator(static_cast<uint64_t>(seed * 100 + me), 12, 2);
-		side on;
-
-		while (!over) {
-			std::string step = generator.next(), outcome = on.step(step);
-
-			calls++;
-			if (outcome[0] != 'E' || due.find(" " + outcome + " ") != due.npos)
-				continue;
-			std::lock_guard<std::mutex> guard(lock);
-			over = true;
-			failure = dead.find(" " + outcome + " ") != dead.npos
-					  ? "dead"
-					  : step + ": " + outcome;
-		}
-		on.close_all();
-	});
-	waiter.join();
-	std::printf("%s\n", failure.empty() ? ("calls: " + std::to_string(calls)).c_str()
-					    : failure.c_str());
-	return 0;
-}
-
 } // namespace
 
 int main(int argc, char **argv)
@@ -463,8 +354,6 @@ int main(int argc, char **argv)
 	std::string part = argc > 1 ? argv[1] : "";
 	uint64_t operations = argc > 2 ? std::strtoull(argv[2], nullptr, 0) : 0;
 
-	if (part == "mount" && argc == 4)
-		return on_mount(argv[2], std::atoi(argv[3]));
 	if (operations)
 		alarm(3600);
 	else
@@ -477,8 +366,6 @@ int main(int argc, char **argv)
 		reused();
 	if (part.empty() || part == "held")
 		held();
-	if (part.empty() || part == "listed")
-		listed();
 	if (part.empty() || part == "punched")
 		punched();
 	return stress::result();
