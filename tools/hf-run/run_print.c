@@ -12,27 +12,28 @@
 
 #include "run.h"
 
-/* Names of the kinds, and of what is counted of each, in JSON; NULL: it is not. */
+/* What is counted, in JSON, in the order of enum hf_run_count; NULL: it is not counted. */
+static const char *const of_mutexes[HF_RUN_COUNTS] = { "taken",           "contended",
+						       "timed_out",       "wait_ns",
+						       "wait_longest_ns", "owner_changes",
+						       "held_ns",         "held_longest_ns" };
+static const char *const of_conds[HF_RUN_COUNTS] = { "signals", "waits",           "timed_out",
+						     "wait_ns", "wait_longest_ns", "unheard" };
+static const char *const of_glibcs[HF_RUN_COUNTS] = { NULL, "waits", "timed_out", "wait_ns",
+						      "wait_longest_ns" };
+
 static const struct {
-	const char *name, *counts[HF_RUN_COUNTS];
+	const char *name, *const *counts;
 } kinds[] = {
-	[HF_RUN_MUTEX] = { "mutex",
-			   { "taken", "contended", "timed_out", "wait_ns", "wait_longest_ns",
-			     "owner_changes", "held_ns", "held_longest_ns" } },
-	[HF_RUN_COND] = { "condition variable",
-			  { "signals", "waits", "timed_out", "wait_ns", "wait_longest_ns",
-			    "unheard" } },
-#define GLIBC                                                                                      \
-	{                                                                                          \
-		NULL, "waits", "timed_out", "wait_ns", "wait_longest_ns"                           \
-	}
-	[HF_RUN_READ] = { "read lock", GLIBC },
-	[HF_RUN_WRITE] = { "write lock", GLIBC },
-	[HF_RUN_SEMAPHORE] = { "semaphore", GLIBC },
-	[HF_RUN_BARRIER] = { "barrier", GLIBC },
-	[HF_RUN_JOIN] = { "join", GLIBC },
-	[HF_RUN_ONCE] = { "once", GLIBC },
-	[HF_RUN_FUTEX] = { "futex", GLIBC },
+	[HF_RUN_MUTEX] = { "mutex", of_mutexes },
+	[HF_RUN_COND] = { "condition variable", of_conds },
+	[HF_RUN_READ] = { "read lock", of_glibcs },
+	[HF_RUN_WRITE] = { "write lock", of_glibcs },
+	[HF_RUN_SEMAPHORE] = { "semaphore", of_glibcs },
+	[HF_RUN_BARRIER] = { "barrier", of_glibcs },
+	[HF_RUN_JOIN] = { "join", of_glibcs },
+	[HF_RUN_ONCE] = { "once", of_glibcs },
+	[HF_RUN_FUTEX] = { "futex", of_glibcs },
 };
 
 /* One place, all threads added up. */
