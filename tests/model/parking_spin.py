@@ -21,8 +21,8 @@ from checks import Checks, Failed, arguments, run, start  # noqa: E402
 # The parameters, and how many states there are at least: a search that ends early would find nothing.
 SCENARIOS = {
     "lock, a waiter that stops, refused barriers": ("WAITS=0 STOPS=2 REFUSED", 2_000_000),
-    "lock, time-outs, refused barriers": ("WAITS=0 TIMED=2 REFUSED", 4_000_000),
-    "lock, time-outs, refused barriers, making room": ("WAITS=0 TIMED=1 REFUSED ROOM", 5_000_000),
+    "lock, a time-out, refused barriers": ("WAITS=0 TIMED=1 REFUSED", 3_000_000),
+    "lock, a time-out, making room": ("WAITS=0 TIMED=1 ROOM", 3_000_000),
     "two locks of a bucket, a waiter that stops": ("WAITS=4 STOPS=2", 1_000_000),
     "signal": ("WAITS=1 SPINS", 3_000_000),
     "signal with the lock held, one processor, refused barriers": ("WAITS=1 INSIDE REFUSED ONE_PROCESSOR", 3_000_000),
@@ -32,6 +32,8 @@ SCENARIOS = {
 }
 # By --long: up to 50 million states, which take minutes. A bit for each state, so a few are missed.
 LONG = {
+    "lock, time-outs, refused barriers": ("WAITS=0 TIMED=2 REFUSED", 4_000_000),
+    "lock, a time-out, refused barriers, making room": ("WAITS=0 TIMED=1 REFUSED ROOM", 5_000_000),
     "broadcast with the lock held": ("WAITS=2 SPINS INSIDE", 8_000_000),
     "broadcast, making room": ("WAITS=2 SPINS ROOM", 5_000_000),
     "broadcast, time-outs": ("WAITS=2 SPINS TIMED=2", 5_000_000),

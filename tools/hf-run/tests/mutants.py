@@ -135,7 +135,8 @@ def wrapped(profile):
 
 # What finds them: the program, its argument, what is watched; of a profile what is true.
 REPORTS = {"HF_RUN_VALIDATE": "report"}
-RUNS = {"windows": ("conform", "windows", {}), "brief": ("conform", "brief", {}), "opens": ("opens", "", {}),
+RUNS = {"windows": ("conform", "windows", {}), "brief": ("conform", "brief", {}), "handoff": ("conform", "handoff", {}),
+        "opens": ("opens", "", {}),
         "late": ("late", "", REPORTS),
         **{what: ("faults", what, REPORTS) for what in ("order", "closed", "gate", "limit", "unmapped", "zeroed")},
         "exact": ("counts", "exit", exact), "many": ("counts", "many", many), "wrapped": ("counts", "wrapped", wrapped),
