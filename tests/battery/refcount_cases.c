@@ -2,26 +2,11 @@
 /*
  * refcount_cases - the effect of each refcount operation, and the handling of misuse, as tables.
  *
- * The lab runs the same cases for its variants (lab/variants/in_place.h). The variant `unchecked`,
- * a plain count, has cases of its own.
+ * The lab runs the same cases for its checked variants (lab/variants/in_place.h).
  */
 #include "battery.h"
 
 #include "holdfast/refcount.h"
-
-static bool is_plain(void)
-{
-#ifdef LAB_REFCOUNT_unchecked
-	return true;
-#else
-	return false;
-#endif
-}
-
-static bool is_checked(void)
-{
-	return !is_plain();
-}
 
 /* ---- One operation in all its forms --------------------------------------------------------- */
 
@@ -130,8 +115,6 @@ static void check_form(const struct row *row, unsigned int form, bool wants_old)
 static void check(const struct row *row)
 {
 	for (unsigned int form = 0; form < forms[row->op][row->i == 1]; form++) {
-		if (form % 2 && is_plain())
-			continue;             /* the plain count has no such form */
 		check_form(row, form, false); /* an _old form: with NULL */
 		if (form % 2)
 			check_form(row, form, true);
@@ -324,64 +307,13 @@ static void immortal(void)
 		each_negative("an immortal count", IMMORTAL + seen[i], IMMORTAL, &none);
 }
 
-/* Misuse of one object leaves its neighbours alone. */
-static void neighbours(void)
-{
-	hf_refcount_t r[3] = { HF_REFCOUNT_INIT(1), HF_REFCOUNT_INIT(0), HF_REFCOUNT_INIT(1) };
-
-	hf_refcount_inc(&r[1]);
-	BATTERY_REPORTED(HF_REPORT_ADD_UAF, &r[1]);
-	BATTERY_EQ(hf_refcount_read(&r[0]), 1);
-	BATTERY_EQ(hf_refcount_read(&r[1]), HF_REFCOUNT_SATURATED);
-	BATTERY_EQ(hf_refcount_read(&r[2]), 1);
-}
-
-/* ---- What a plain count does instead ------------------------------------------------------ */
-
-/* It wraps around, can revive a dead object, and has no saturated or immortal counts. */
-static void plain(void)
-{
-	static const struct row rows[] = {
-		{ "inc wraps", ADD, 1, MOST, INT32_MIN, false, QUIET },
-		{ "dec wraps", DEC, 1, INT32_MIN, MOST, false, QUIET },
-		{ "add wraps", ADD, 3, MOST, INT32_MIN + 2, false, QUIET },
-		{ "inc_not_zero wraps", ADD_NOT_ZERO, 1, MOST, INT32_MIN, true, QUIET },
-		{ "add_not_zero wraps", ADD_NOT_ZERO, 3, MOST, INT32_MIN + 2, true, QUIET },
-		/* After 2^32 gets the count is 0 while all references exist: a use after free. */
-		{ "inc wraps to dead", ADD, 1, -1, 0, false, QUIET },
-		{ "inc revives", ADD, 1, 0, 1, false, QUIET },
-		{ "add revives", ADD, 3, 0, 3, false, QUIET },
-		{ "dec to 0", DEC, 1, 1, 0, false, QUIET },
-		{ "dec below 0", DEC, 1, 0, -1, false, QUIET },
-		{ "dec_and_test below 0", SUB_AND_TEST, 1, -1, -2, false, QUIET },
-		{ "sub_and_test below 0", SUB_AND_TEST, 3, -2, -5, false, QUIET },
-		{ "dec_not_one below 0", DEC_NOT_ONE, 1, -5, -6, true, QUIET },
-		{ "inc, saturated", ADD, 1, SATURATED, SATURATED + 1, false, QUIET },
-		{ "add, saturated", ADD, 1 << 30, SATURATED, 0, false, QUIET },
-		{ "inc_not_zero, saturated", ADD_NOT_ZERO, 1, SATURATED, SATURATED + 1, true,
-		  QUIET },
-		{ "dec_and_test, saturated", SUB_AND_TEST, 1, SATURATED, SATURATED - 1, false,
-		  QUIET },
-		{ "inc, immortal", ADD, 1, IMMORTAL, IMMORTAL + 1, false, QUIET },
-		{ "sub_and_test, immortal", SUB_AND_TEST, 1 << 29, IMMORTAL, INT32_MIN, false,
-		  QUIET },
-		/* true a second time for one object */
-		{ "sub_and_test of 0", SUB_AND_TEST, 0, 0, 0, true, QUIET },
-	};
-
-	for (unsigned int i = 0; i < BATTERY_COUNT(rows); i++)
-		check(&rows[i]);
-}
-
 static const struct battery_case cases[] = {
 	{ "SET_READ", set_read, NULL },
 	{ "GOOD", good, NULL },
-	{ "SUB_AND_TEST_OF_0_IS_NEVER_TRUE", sub_and_test_of_0, is_checked },
-	{ "MISUSE", misuse, is_checked },
-	{ "ANY_NEGATIVE_SATURATES", any_negative, is_checked },
-	{ "IMMORTAL_STAYS", immortal, is_checked },
-	{ "NEIGHBOURS", neighbours, is_checked },
-	{ "WRAPS", plain, is_plain },
+	{ "SUB_AND_TEST_OF_0_IS_NEVER_TRUE", sub_and_test_of_0, NULL },
+	{ "MISUSE", misuse, NULL },
+	{ "ANY_NEGATIVE_SATURATES", any_negative, NULL },
+	{ "IMMORTAL_STAYS", immortal, NULL },
 };
 
 const struct battery_suite refcount_suite = BATTERY_SUITE("refcount", cases);

@@ -58,15 +58,8 @@ static void size(void)
 
 static void init(void)
 {
-	void *lock = at(0);
-
-	ops->init(lock);
-	is_good(lock);
-	BATTERY_QUIET();
-}
-
-static void static_init(void)
-{
+	ops->init(at(0));
+	is_good(at(0));
 	is_good(ops->initialised);
 	is_good(initialised(0));
 	BATTERY_QUIET();
@@ -85,37 +78,22 @@ static void zero(void)
 	BATTERY_QUIET();
 }
 
+/* By lock and by trylock. */
 static void lock_unlock(void)
 {
 	void *lock = initialised(0);
 
 	for (int i = 0; i < 1000; i++) {
-		ops->lock(lock);
-		if (!BATTERY_TRUE(ops->is_locked(lock)))
+		if (i % 2)
+			ops->lock(lock);
+		else if (!BATTERY_TRUE(ops->trylock(lock)))
 			return;
+		BATTERY_TRUE(ops->is_locked(lock));
+		BATTERY_TRUE(!ops->trylock(lock));
 		ops->unlock(lock);
 		if (!BATTERY_TRUE(!ops->is_locked(lock)))
 			return;
 	}
-	is_good(lock);
-	BATTERY_QUIET();
-}
-
-static void trylock(void)
-{
-	void *lock = initialised(0);
-
-	for (int i = 0; i < 1000; i++) {
-		if (!BATTERY_TRUE(ops->trylock(lock)))
-			return;
-		BATTERY_TRUE(ops->is_locked(lock));
-		BATTERY_TRUE(!ops->trylock(lock));
-		BATTERY_TRUE(!ops->trylock(lock));
-		ops->unlock(lock);
-	}
-	ops->lock(lock);
-	BATTERY_TRUE(!ops->trylock(lock));
-	ops->unlock(lock);
 	is_good(lock);
 	BATTERY_QUIET();
 }
@@ -149,17 +127,11 @@ static void hold_many(unsigned int step, bool by_trylock)
 
 static void nested(void)
 {
-	hold_many(MANY_LOCKS - 1, false); /* 0, and then the last first */
-	hold_many(1, false);              /* the first first */
-	hold_many(5, false);              /* some order */
-	BATTERY_QUIET();
-}
-
-static void nested_trylock(void)
-{
-	hold_many(MANY_LOCKS - 1, true);
-	hold_many(1, true);
-	hold_many(5, true);
+	for (int by_trylock = 0; by_trylock < 2; by_trylock++) {
+		hold_many(MANY_LOCKS - 1, by_trylock); /* 0, and then the last first */
+		hold_many(1, by_trylock);              /* the first first */
+		hold_many(5, by_trylock);              /* some order */
+	}
 	BATTERY_QUIET();
 }
 
@@ -207,20 +179,6 @@ static void irqsave(void)
 	BATTERY_TRUE(hf_spinlock_ticket_is_locked(&ticket));
 	hf_spinlock_ticket_unlock_irqrestore(&ticket, flags);
 	BATTERY_TRUE(!hf_spinlock_ticket_is_locked(&ticket));
-	BATTERY_QUIET();
-}
-#endif
-
-#if HF_ENV_HAS_FORK
-/* After a fork: simulated in the same thread, the only one that a child has. */
-static void unlock_in_child(void)
-{
-	hf_spinlock_t lock = HF_SPINLOCK_INIT;
-
-	hf_spinlock_lock(&lock);
-	hf_spinlock_unlock_in_child(&lock);
-	if (BATTERY_TRUE(hf_spinlock_trylock(&lock)))
-		hf_spinlock_unlock(&lock);
 	BATTERY_QUIET();
 }
 #endif
@@ -285,19 +243,13 @@ static void guarded(void)
 static const struct battery_case cases[] = {
 	{ "SIZE", size, NULL },
 	{ "INIT", init, NULL },
-	{ "STATIC_INIT", static_init, NULL },
 	{ "ZERO_IS_FREE", zero, NULL },
 	{ "LOCK_UNLOCK", lock_unlock, NULL },
-	{ "TRYLOCK", trylock, NULL },
 	{ "HOLD_MANY", nested, NULL },
-	{ "HOLD_MANY_BY_TRYLOCK", nested_trylock, NULL },
 	{ "FULL", full, is_default },
 	{ "GUARD", guarded, is_default },
 #if HF_ENV_HAS_IRQ
 	{ "IRQSAVE", irqsave, is_default },
-#endif
-#if HF_ENV_HAS_FORK
-	{ "UNLOCK_IN_CHILD", unlock_in_child, is_default },
 #endif
 };
 

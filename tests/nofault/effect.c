@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stddef.h>
@@ -34,7 +33,6 @@
 #include "../ktap.h"
 
 #include "holdfast/nofault.h"
-#include "../../lab/variants/nofault/implementations.h"
 
 enum { CANNOT = 77 }; /* exit status: this case can't run here */
 /* Most for one child: on the clock, and of processor time, of which each needs a thousandth. */
@@ -64,9 +62,7 @@ struct effect {
 	int signal, code;
 	uintptr_t address;
 	enum disposition disposition;
-	int flags;                  /* of a handler; mapped(): protection; wrong_tag(): mode */
-	size_t len;                 /* of misaligned() */
-	const char *implementation; /* of misaligned() */
+	int flags; /* of a handler; mapped(): protection; wrong_tag(): mode */
 };
 
 /* ---- in the child ------------------------------------------------------------------------- */
@@ -252,21 +248,6 @@ static void in_a_handler(void)
 	set(SIGSEGV, fault_again, SA_SIGINFO);
 	arm();
 	touch(nowhere);
-}
-
-static void *thread_faults(void *argument)
-{
-	touch(nowhere);
-	return argument;
-}
-
-static void in_a_thread(void)
-{
-	pthread_t thread;
-
-	arm();
-	if (pthread_create(&thread, NULL, thread_faults, NULL) == 0)
-		(void)pthread_join(thread, NULL);
 }
 
 /* A recovered fault leaves nothing behind that hides a later one. */
@@ -509,37 +490,6 @@ static void handler_changes_context(void)
 
 /* ---- processor-specific ------------------------------------------------------------------- */
 
-#ifdef __x86_64__
-/* A trap: it is not raised again when the handler returns. */
-static void overflow_interrupt(void)
-{
-	arm();
-	__asm__ volatile("int	$4");
-}
-
-/*
- * Copies accessible memory with alignment checks on (EFLAGS.AC): must not report it as
- * inaccessible.
- */
-static void misaligned(void)
-{
-	const char *name = current->implementation;
-	const size_t len = current->len;
-	static char from[256] __attribute__((aligned(64))), to[256] __attribute__((aligned(64)));
-	size_t left;
-
-	if (hf_variant_copy_choose(name) || hf_variant_clear_choose(name))
-		_exit(CANNOT);
-	arm();
-	__asm__ volatile("pushfq\n\torq	$0x40000, (%%rsp)\n\tpopfq" ::: "memory", "cc");
-	left = hf_copy_nofault(to + 1, from + 3, len);
-	left += hf_clear_nofault(to + 129, len);
-	__asm__ volatile("pushfq\n\tandq	$~0x40000, (%%rsp)\n\tpopfq" ::: "memory", "cc");
-	say(left ? "some is left\n" : "all is done\n");
-}
-
-#endif
-
 #ifdef __aarch64__
 /* A page with memory tags, and a pointer to it that has the wrong one. `mode`: see prctl(2). */
 static volatile char *tagged(unsigned long mode)
@@ -592,7 +542,6 @@ static const struct effect effects[] = {
 	  .difference = NO_ADDRESS },
 	{ "a fault with SIGSEGV blocked", .run = while_blocked },
 	{ "a fault in a handler", .run = in_a_handler },
-	{ "a fault in another thread", .run = in_a_thread },
 	{ "a fault after a recovered one", .run = behind_a_recovered_one },
 	{ "a fault in a handler during a copy", .run = in_a_handler_during_a_copy, .address = 8 },
 	{ "in a sandbox, a fault", .run = fault_in_sandbox, .address = NOWHERE },
@@ -644,9 +593,6 @@ static const struct effect effects[] = {
 	{ "in a sandbox, an address that is not canonical", .run = fault_in_sandbox,
 	  .address = 0x8000000000000000u },
 	{ "an address that is not canonical", .run = simple, .address = 0x8000000000000000u },
-	{ "int $4", .run = overflow_interrupt },
-	{ "misaligned, default", .run = misaligned, .len = 12, .implementation = "default" },
-	{ "misaligned, generic", .run = misaligned, .len = 100, .implementation = "generic" },
 #endif
 #ifdef __aarch64__
 	{ "a wrong memory tag, at once", .run = wrong_tag, .flags = 2 },

@@ -3,9 +3,9 @@
  * cond - a signal wakes one waiter, a broadcast wakes all; with timeouts, and several mutexes.
  *
  * For hf_cond_t in threads, and for hf_cond_shared_t in the threads of two processes: a bounded
- * queue whose items are counted, and rounds, each ended by a broadcast. Each part runs a fixed number
- * of operations; if a signal is lost it hangs, and the alarm kills it. That each signal ends one
- * wait is checked by tests/model/cond.cpp.
+ * queue whose items are counted, and rounds, each ended by a broadcast. Each part runs a fixed
+ * number of operations; if a signal is lost it hangs, and the alarm kills it. tests/model/cond.cpp
+ * checks that each signal ends one wait.
  */
 #include "stress.h"
 

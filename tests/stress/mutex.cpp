@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mutex - no wake-up is lost: parking alone, and the mutex, with random delays and signals.
+ * mutex - no wake-up is lost, with random delays and signals.
  *
  * A lost wakeup shows only if nothing else wakes the thread afterwards. The test therefore runs in
  * short rounds; every thread must finish its round, and one that stays parked is killed by the
@@ -109,73 +109,6 @@ void delay(stress::random *random)
 			hf_arch_relax();
 }
 
-#ifndef WITHOUT_PARKING
-
-/* ---- parking -------------------------------------------------------------------------------- */
-
-/* Delays parking, so that about half of the wakeups arrive before it. */
-void hesitate(stress::random *random)
-{
-	for (uint32_t i = random->below(2) ? random->below(250) : 0; i > 0; i--)
-		hf_arch_relax();
-}
-
-/*
- * Threads take turns: each waits until the word is its number, then sets it to the next thread's.
- */
-void pass_around(enum hf_env_scope scope, const char *what, bool with_signals, int threads,
-		 int milliseconds)
-{
-	struct alignas(128) place {
-		hf_atomic32_t word = HF_ATOMIC_INIT(0); /* the turns so far */
-	};
-	std::vector<place> places(static_cast<size_t>(threads));
-	enum { UNPARKS, PARKS, NOT_ASLEEP, WOKEN, COUNTS };
-	stress::totals<COUNTS> sum;
-	std::atomic<bool> stop(false), woken(false);
-	signals signals(with_signals);
-
-	stress::run_threads(threads, [&](int me) {
-		stress::deadline end(milliseconds);
-		stress::random random(me);
-		hf_atomic32_t *mine = &places[size_t(me)].word;
-		hf_atomic32_t *next = &places[size_t((me + 1) % threads)].word;
-		uint32_t turn = 0, seen;
-		stress::counts<COUNTS> n{};
-
-		signals.to_me();
-		for (bool last = false; !last;) {
-			/* The first thread does not wait for its first turn. */
-			while ((me != 0 || turn != 0) &&
-			       (seen = hf_atomic32_load_acquire(mine)) == turn - (me == 0)) {
-				n[PARKS]++;
-				hesitate(&random);
-				n[NOT_ASLEEP] += hf_env_park(mine, seen, HF_ENV_FOREVER, scope) ==
-						 HF_ENV_CHANGED;
-			}
-			turn++;
-			if (me == 0 && end.passed() && woken && signals.have_come())
-				stop = true;
-			last = stop;
-			delay(&random);
-			hf_atomic32_store_release(next, hf_atomic32_load_relaxed(next) + 1);
-			n[WOKEN] += hf_env_unpark(next, 1, scope);
-			if (n[WOKEN] && !woken)
-				woken = true;
-		}
-		signals.no_more();
-		n[UNPARKS] = turn;
-		sum.add(n);
-	});
-	stress::did(
-		"park", what, sum[UNPARKS] + sum[PARKS],
-		{ { "parks", sum[PARKS] }, { "of them found the word changed", sum[NOT_ASLEEP] } });
-	stress::check(sum[WOKEN] <= sum[PARKS], "park", "more were woken than slept");
-	stress::check(sum[WOKEN] > 0, "park", "nobody was woken");
-}
-
-#endif
-
 /* ---- the mutex ------------------------------------------------------------------------------ */
 
 /*
@@ -267,10 +200,6 @@ int main(int argc, char **argv)
 	int times = argc > 1 ? std::atoi(argv[1]) : 1;
 
 	stress::begin();
-#ifndef WITHOUT_PARKING
-	pass_around(HF_ENV_PRIVATE, "private, 2 threads", false, 2, 150 * times);
-	pass_around(HF_ENV_SHARED, "shared, 3 threads", true, 3, 150 * times);
-#endif
 	rounds<unit::own>("private, 3 threads", false, 3, 200 * times);
 	rounds<unit::own>("private, 8 threads", false, 8, 150 * times);
 	rounds<unit::own>("private, signals", true, 5, 150 * times);

@@ -13,5 +13,4 @@
 #include "../../src/parking/to_wait.c"
 
 #define NAME "mutex_parks"
-#define WITHOUT_PARKING
 #include "mutex.cpp"

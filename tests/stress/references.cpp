@@ -59,7 +59,7 @@ struct refcount {
 			return false;
 		}
 	}
-	void visit() {}
+	void visit(stress::random &) {}
 	void revive() { hf_refcount_set_release(&r, 1); }
 	int32_t read() const { return hf_refcount_read(&r); }
 };
@@ -97,10 +97,11 @@ struct lockref {
 		hf_lockref_unlock(&l);
 		return dies;
 	}
-	void visit()
+	void visit(stress::random &random)
 	{
 		hf_lockref_lock(&l);
-		sched_yield();
+		if (random.below(8) == 0)
+			sched_yield();
 		hf_lockref_unlock(&l);
 	}
 	void revive()
@@ -120,7 +121,9 @@ struct waitfree {
 	bool drop(stress::random &random)
 	{
 		if (random.below(4) == 0) {
-			(void)hf_lockref_waitfree_put_return(&l);
+			int32_t left = hf_lockref_waitfree_put_return(&l);
+
+			stress::check(left >= 0, "lockref_waitfree", "put_return: %d", left);
 			return false; /* at 0 the next thread that drops one kills it */
 		}
 		if (hf_lockref_waitfree_put_or_lock(&l))
@@ -131,10 +134,11 @@ struct waitfree {
 			hf_lockref_waitfree_unlock(&l);
 		return dies;
 	}
-	void visit()
+	void visit(stress::random &random)
 	{
 		hf_lockref_waitfree_lock(&l);
-		sched_yield();
+		if (random.below(8) == 0)
+			sched_yield();
 		stress::check(!hf_lockref_waitfree_mark_dead(&l, 0), "lockref_waitfree",
 			      "killed, with a reference");
 		hf_lockref_waitfree_unlock(&l);
@@ -193,7 +197,7 @@ void run(const char *who)
 			stress::check(!o->count.drop(random), who, "the last, and it is not");
 		}
 		if (random.below(8) == 0)
-			o->count.visit();
+			o->count.visit(random);
 		if (random.below(8) == 0 && o->in_table.exchange(0))
 			stress::check(!o->count.drop(random), who, "the table's is not the last");
 		stress::check(o->life == life && o->not_life == ~life, who,

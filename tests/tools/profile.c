@@ -27,9 +27,9 @@
 
 #include "profile.h"
 
-enum { THREADS = 4, ROUNDS = 25, LOCKS = 6000, PLACES = 70000, IN_HEAP = 20 };
+enum { THREADS = 4, ROUNDS = 25, PLACES = 70000, IN_HEAP = 20 };
 
-static hf_mutex_t mutex = HF_MUTEX_INIT, many[LOCKS];
+static hf_mutex_t mutex = HF_MUTEX_INIT, many[8];
 static hf_mutex_shared_t shared = HF_MUTEX_SHARED_INIT;
 static hf_spinlock_t spinlock = HF_SPINLOCK_INIT;
 static hf_cond_t cond = HF_COND_INIT;
@@ -220,25 +220,6 @@ static void counts(void)
 	expect("any", &many[0], THREADS, (uintptr_t)wait_cond);
 }
 
-static void *give_up_all(void *nothing)
-{
-	for (int i = 0; i < LOCKS; i++)
-		(void)give_up(&many[i]);
-	return nothing;
-}
-
-/* More locks than are shown, by several threads at once. */
-static void grown(void)
-{
-	pthread_t threads[THREADS];
-
-	for (int i = 0; i < LOCKS; i++)
-		hf_atomic32_store_relaxed(&many[i].word, HF_DETAIL_MUTEX_LOCKED);
-	start(threads, THREADS, give_up_all);
-	join(threads, THREADS);
-	expect("all", NULL, (unsigned long)THREADS * LOCKS, 0);
-}
-
 /* Waits for more locks than the table has room for, as the slow paths count them. */
 static void *count_all(void *nothing)
 {
@@ -286,41 +267,6 @@ static void in_heap(void)
 	}
 	free(mutexes);
 	free(conds);
-}
-
-/* One lock with waits at more call sites than the profile shows: n waits at the n-th. */
-#define SITE(n)                                                                                    \
-	__attribute__((__noinline__)) static void site##n(void)                                    \
-	{                                                                                          \
-		volatile int left = n; /* no loop that is unrolled */                              \
-                                                                                                   \
-		while (left-- > 0) {                                                               \
-			bool taken = hf_mutex_lock_timeout(&mutex, 0);                             \
-                                                                                                   \
-			assert(!taken);                                                            \
-		}                                                                                  \
-		expect("site", &mutex, n, (uintptr_t)site##n);                                     \
-	}
-
-SITE(1)
-SITE(2)
-SITE(3)
-SITE(4)
-SITE(5)
-SITE(6)
-SITE(7)
-
-static void sites(void)
-{
-	hf_mutex_lock(&mutex);
-	site1();
-	site2();
-	site3();
-	site4();
-	site5();
-	site6();
-	site7();
-	hf_mutex_unlock(&mutex);
 }
 
 /* Parent and child print a profile each. */
@@ -403,14 +349,10 @@ int main(int argc, char **argv)
 	alarm(600);
 	if (strcmp(what, "counts") == 0)
 		counts();
-	else if (strcmp(what, "many") == 0)
-		grown();
 	else if (strcmp(what, "full") == 0)
 		full();
 	else if (strcmp(what, "heap") == 0)
 		in_heap();
-	else if (strcmp(what, "sites") == 0)
-		sites();
 	else if (strcmp(what, "fork") == 0)
 		forked();
 	else if (strcmp(what, "running") == 0)

@@ -60,55 +60,6 @@ TYPED_TEST(Cond, TimesOut)
 	this->k.unlock();
 }
 
-/* One signal for each waiter, or one broadcast, wakes all, with or without the mutex held. */
-TYPED_TEST(Cond, AllAreWoken)
-{
-	for (int way = 0; way < 4; way++) {
-		const int many = 20;
-		int waiting = 0, woken = 0, may = 0;
-		unit::thread_group threads;
-
-		for (int i = 0; i < many; i++) {
-			threads.add([&] {
-				this->k.lock();
-				waiting++;
-				while (may == 0)
-					this->k.wait(&this->k.c);
-				may--;
-				woken++;
-				this->k.unlock();
-			});
-		}
-		unit::wait_until([&] {
-			this->k.lock();
-			bool all = waiting == many;
-			this->k.unlock();
-			return all;
-		});
-		if (way & 1) {
-			this->k.lock();
-			may = many;
-			if (way & 2)
-				this->k.broadcast(&this->k.c);
-			this->k.unlock();
-			if (!(way & 2))
-				this->k.broadcast(&this->k.c);
-		} else {
-			for (int i = 0; i < many; i++) {
-				this->k.lock();
-				may++;
-				if (way & 2)
-					this->k.signal(&this->k.c);
-				this->k.unlock();
-				if (!(way & 2))
-					this->k.signal(&this->k.c);
-			}
-		}
-		threads.join();
-		EXPECT_EQ(woken, many);
-	}
-}
-
 /* ---- C++ ------------------------------------------------------------------------------------ */
 
 TEST(CondClass, UniqueLock)

@@ -120,34 +120,6 @@ TYPED_TEST(Mutex, WaitersSleep)
 	EXPECT_LT(used, 400 * MS); /* spinning would be 1600, or 800 on two processors */
 }
 
-/*
- * Each parked waiter acquires the mutex in turn, woken only by the previous holder's unlock; also
- * waiters with a timeout that does not expire.
- */
-TYPED_TEST(Mutex, AllAreWoken)
-{
-	const int many = 40;
-	int count = 0;
-	unit::thread_group threads;
-
-	this->mutex_.lock();
-	for (int i = 0; i < many; i++) {
-		threads.add([&, i] {
-			if (i % 2 == 0)
-				this->mutex_.lock();
-			else if (!this->mutex_.lock_timeout(100000 * MS))
-				return;
-			count++;
-			this->mutex_.unlock();
-		});
-	}
-	this->wait_parked(many);
-	EXPECT_EQ(count, 0);
-	this->mutex_.unlock();
-	threads.join();
-	EXPECT_EQ(count, many);
-}
-
 /* A thread that locks and unlocks in a loop must hand the mutex off to a waiter. */
 TYPED_TEST(Mutex, NobodyStarves)
 {

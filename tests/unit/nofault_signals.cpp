@@ -480,43 +480,6 @@ TEST_IN_CHILD_UNLESS(
 }
 #endif
 
-volatile sig_atomic_t interruptions;
-
-void faulting_handler(int)
-{
-	int error = errno;
-
-	must_recover();
-	interruptions = interruptions + 1;
-	errno = error;
-}
-
-TEST_IN_CHILD_UNLESS(NoFaultSignals, AFaultInAHandlerThatInterruptsAnOperation, 0,
-		     unit::emulated || unit::tsan,
-		     "dies under qemu-user 7.2, and not natively; ThreadSanitizer runs handlers of "
-		     "sent signals with all signals blocked")
-{
-	MUST(hf_nofault_install() == 0);
-	signal(SIGUSR1, faulting_handler);
-	pthread_t self = pthread_self();
-	std::thread sender([&] {
-		while (interruptions < 300) {
-			pthread_kill(self, SIGUSR1);
-			usleep(50);
-		}
-	});
-	std::vector<char> from(100000, 'f'), to(100000);
-
-	while (interruptions < 300) {
-		size_t left = hf_copy_nofault(to.data(), from.data(), 100000);
-
-		MUST(left == 0 && to == from);
-		memset(to.data(), 0, to.size());
-		must_recover();
-	}
-	sender.join();
-}
-
 TEST_IN_CHILD(NoFaultSignals, ASentSignalIsNotTakenForAFault, 0)
 {
 	static std::atomic<int> handled{ 0 };

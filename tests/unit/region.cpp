@@ -8,7 +8,6 @@
 #include <cstring>
 #include <fstream>
 #include <map>
-#include <memory>
 #include <sstream>
 #include <stdexcept>
 
@@ -398,30 +397,6 @@ TEST_F(Region, Scripts)
 	for (const auto &s : scripts)
 		EXPECT_EQ(in_child([&] { Script(s.pages, s.prot, s.flags).play(s.steps); }), s.end)
 			<< s.name;
-}
-
-TEST_F(Region, AnyBaseAndLength)
-{
-	for (size_t from : { size_t(1), page - 1, page, page + 1, 2 * page + 8 }) {
-		for (size_t len : { size_t(1), size_t(8), page - 9, page, page + 1, 3 * page }) {
-			for (size_t k = 0; k <= 7; k++) {
-				Map map(7);
-				size_t bad = k * page <= from         ? 0
-					     : k * page >= from + len ? len
-								      : k * page - from;
-
-				ASSERT_EQ(map.begin(&r, from, len), 0);
-				map.cut(k * page);
-				std::vector<char> bytes = read(map.at + from, len);
-				EXPECT_EQ(hf_region_end(&r, nullptr), bad);
-				EXPECT_TRUE(is_file_to(bytes, bad, from)) << from << " " << len;
-				/* The pages around it are as they were. */
-				if (k >= 1 && from >= page) {
-					EXPECT_EQ(map.at[page - 1], content(page - 1));
-				}
-			}
-		}
-	}
 }
 
 /* Is all of a range locked? */
@@ -1212,46 +1187,6 @@ TEST_F(Region, CallReportsAPageThatAnotherRegionReplaced)
 }
 
 /* ---- many threads ---------------------------------------------------------------------------- */
-
-TEST_F(Region, RegionsComeAndGoWhileOthersFault)
-{
-	/*
-	 * Each thread cuts and fills a file of its own, whose mapping the others guard and read
-	 * too.
-	 */
-	const int threads = 4, rounds = 150;
-	const size_t pages = 4;
-	std::vector<std::unique_ptr<Map>> maps;
-	std::atomic<int> wrong{ 0 };
-
-	for (int t = 0; t < threads; t++)
-		maps.push_back(std::make_unique<Map>(pages, PROT_READ));
-	unit::run_threads(threads, [&](int t) {
-		for (int i = 0; i < rounds; i++) {
-			size_t cut = static_cast<size_t>(i + t) % pages;
-			int n = i % 3 == 0 ? t : (t + i) % threads;
-			const Map &map = *maps[static_cast<size_t>(n)];
-			hf_region_t whole, part;
-
-			if (map.begin_file(&whole) || map.begin(&part, page, page))
-				abort();
-			if (n == t && i % 3 == 0)
-				map.cut(cut * page);
-			std::vector<char> bytes = read(map);
-			size_t bad_part = hf_region_end(&part, nullptr);
-			size_t bad = hf_region_end(&whole, nullptr);
-
-			/* All bytes before the reported offset are the file's. */
-			for (size_t at = 0; at < bad; at++)
-				wrong += bytes[at] != content(at);
-			for (size_t at = 0; at < bad_part; at++)
-				wrong += bytes[page + at] != content(page + at);
-			if (n == t && i % 3 == 0)
-				map.fill(cut, pages);
-		}
-	});
-	EXPECT_EQ(wrong, 0);
-}
 
 TEST_F(Region, FirstWritesOfManyThreads)
 {

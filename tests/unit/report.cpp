@@ -86,17 +86,6 @@ TEST_F(Report, AnyAddress)
 	}
 }
 
-TEST_F(Report, HandlerInsteadOfTheLine)
-{
-	int object = 0;
-
-	hf_report_set_handler([](enum hf_report_kind, const void *, void *) {}, nullptr);
-	EXPECT_EQ(printed([&] { hf_report(HF_REPORT_DEC_LEAK, &object); }), "");
-	hf_report_set_handler(nullptr, nullptr); /* the line again */
-	EXPECT_EQ(printed_without_sites([&] { hf_report(HF_REPORT_SUB_UAF, &object); }),
-		  line_for(HF_REPORT_SUB_UAF, &object));
-}
-
 /* Cold, so that compilers keep the misuse inside; no tail call, so that the site is inside, too. */
 __attribute__((cold, noinline)) int misuse(hf_refcount_t *r)
 {

@@ -420,21 +420,6 @@ TEST_F(Validate, SharedMutex)
 	EXPECT_TRUE(reports.one(HF_REPORT_LOCK_UNLOCKED, &shared));
 }
 
-TEST_F(Validate, LockrefReturnsLocked)
-{
-	hf_lockref_t l = HF_LOCKREF_INIT(3);
-
-	EXPECT_TRUE(hf_lockref_put_or_lock(&l));
-	EXPECT_TRUE(hf_lockref_put_or_lock(&l));
-	ASSERT_FALSE(hf_lockref_put_or_lock(&l));
-	hf_lockref_mark_dead(&l);
-	hf_lockref_unlock(&l);
-	EXPECT_FALSE(hf_lockref_get_not_dead(&l));
-	EXPECT_TRUE(hf_lockref_trylock(&l));
-	hf_lockref_unlock(&l);
-	EXPECT_EQ(reports.total(), 0u);
-}
-
 /* A get by the lock's holder would deadlock: it is reported, and takes effect. */
 TEST_F(Validate, LockrefGetUnderItsLock)
 {

@@ -95,21 +95,4 @@ TEST_F(WaitTime, RetriesOnManyProcessors)
 	}
 }
 
-/* On few processors each retry waits as constants.h says. */
-TEST_F(WaitTime, RetriesOnFewProcessors)
-{
-	hf_wait_t wait = HF_WAIT_INIT, as = HF_WAIT_INIT;
-
-	hf_detail_spin_rate = 256;
-	for (uint32_t processors : { 1u, uint32_t(HF_WAIT_FEW_PROCESSORS) }) {
-		hf_detail_processors = processors;
-		for (int i = 0; i < 6; i++) {
-			hf_wait_retry(&wait, HF_WAIT_LATE);
-			hf_wait_once(&as, HF_ARCH_WAIT_COUNT_FEW);
-			EXPECT_EQ(wait.ns, as.ns);
-			EXPECT_EQ(wait.late, as.late);
-		}
-	}
-}
-
 } // namespace

@@ -136,25 +136,4 @@ TEST_F(TmpfsAllocation, EachOneFailsOnce)
 	}
 }
 
-TEST_F(TmpfsAllocation, WithoutMemoryEveryCallReturnsENOMEM)
-{
-	own_memory memory;
-	struct hf_tmpfs_table *other;
-
-	ASSERT_EQ(on_.make(memory.options(), 100), 0);
-	do_all("mkdir /a; open 0 /f rw,creat; ftruncate 0 4096");
-	auto fails = [&](const std::string &what, const std::function<long()> &call) {
-		memory.fail_after(0);
-		EXPECT_EQ(call(), -ENOMEM) << what;
-		EXPECT_EQ(hf_tmpfs_check(on_.fs, nullptr, nullptr), 0) << what;
-	};
-	fails("table", [&] { return hf_tmpfs_table_new(&other, on_.fs, 0); });
-	for (const char *step : { "mkdir /x", "symlink x /x", "link /f /x", "rename /f /x",
-				  "rename /f /a exchange", "mknod /x fifo", "rename /f /x whiteout",
-				  "setxattr /f user.a 1", "open 1 /a rw,tmpfile", "open 1 /x creat",
-				  "write 0 x", "fallocate 0 allocate 0 5000" })
-		fails(step, [&] { return on_.step(step) == "ENOMEM" ? -ENOMEM : 0; });
-	EXPECT_EQ(on_.end(), 0);
-}
-
 } // namespace

@@ -188,8 +188,6 @@ struct own_memory {
 		options.data = this;
 		return options;
 	}
-	/* Makes the allocation after `more` others fail. */
-	void fail_after(uint64_t more) { failing = made + more + 1; }
 };
 
 #endif

@@ -13,7 +13,6 @@ import errno
 import fcntl
 import mmap
 import os
-import socket
 import stat
 import subprocess
 import sys
@@ -226,7 +225,7 @@ def setuid(top):
 
 
 def kinds(top):
-    """FIFOs, sockets and devices have the right types and attributes, and work."""
+    """FIFOs, sockets and devices have the right types and attributes."""
     name = lambda x: os.path.join(top, x)
     os.chmod(top, 0o777)
     for who in (as_root, as_alice):
@@ -251,26 +250,7 @@ def kinds(top):
                 os.rename(name(kind), name("moved"))
                 yield looks(name("moved")), listed(top)
                 os.unlink(name("moved"))
-    # The kernel, not the file system, transfers the data of FIFOs and sockets.
     os.mkfifo(name("fifo"))
-    child = os.fork()
-    if child == 0:
-        os.write(os.open(name("fifo"), os.O_WRONLY), b"through it")
-        os._exit(0)
-    with open(name("fifo"), "rb") as fifo:
-        yield fifo.read()
-    os.waitpid(child, 0)
-    server, client = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)
-    yield outcome(client.connect, name("socket"))
-    server.bind(name("socket"))
-    server.listen()
-    client.connect(name("socket"))
-    client.send(b"to it")
-    yield server.accept()[0].recv(9), looks(name("socket"))[0]
-    yield outcome(socket.socket(socket.AF_UNIX).bind, name("socket"))
-    server.close()
-    yield outcome(socket.socket(socket.AF_UNIX).connect, name("socket"))
-    os.unlink(name("socket"))
     os.mkdir(name("d"))
     yield outcome(os.rename, name("fifo"), name("d")), outcome(os.rmdir, name("fifo"))
     yield outcome(os.unlink, name("fifo")), listed(top)
@@ -302,10 +282,6 @@ def attributes(top):
     time.sleep(0.02)
     os.setxattr(path, "user.a", b"1")
     yield os.getxattr(path, "user.a"), os.listxattr(path), os.stat(path).st_ctime_ns > before
-    yield outcome(os.setxattr, path, "user.a", b"2", os.XATTR_CREATE), os.getxattr(path, "user.a")
-    yield outcome(os.setxattr, path, "user.b", b"2", os.XATTR_REPLACE), os.listxattr(path)
-    yield outcome(os.setxattr, path, "user.a", b"", os.XATTR_REPLACE), os.getxattr(path, "user.a")
-    yield outcome(os.setxattr, path, "user.b", bytes(range(256))), os.getxattr(path, "user.b")
     yield outcome(os.setxattr, path, "user.a", b"3", 7)
     for size in (1, 5, 249, 250, 251, 300):
         yield size, outcome(os.setxattr, path, "user." + "n" * size, b"v"), sorted(os.listxattr(path))
@@ -314,12 +290,6 @@ def attributes(top):
     yield outcome(os.getxattr, path, "user."), outcome(os.getxattr, path, "user.none")
     for size in (4096, 65536, 65537):
         yield size, outcome(os.setxattr, path, "user.big", bytes(size)), len(os.getxattr(path, "user.big"))
-    # Buffers that are too small.
-    for call, words in (("getxattr", (b"user.b",)), ("listxattr", ())):
-        for size in (0, 1, 255, 256, 65536):
-            buffer = ctypes.create_string_buffer(65536)
-            got = getattr(LIBC, call)(path.encode(), *words, buffer if size else None, size)
-            yield call, size, got if got >= 0 else ctypes.get_errno() or "error"
     os.removexattr(path, "user.big")
     os.link(path, name("g"))
     yield sorted(os.listxattr(name("g")))
