@@ -11,6 +11,7 @@ set(HF_EXTERN_SOURCES
 	${HF_EXTERN_DIR}/src/rcuref.c
 	${HF_EXTERN_DIR}/src/refcount.c
 	${HF_EXTERN_DIR}/src/refcount_lock.c
+	${HF_EXTERN_DIR}/src/rwlock.c
 	${HF_EXTERN_DIR}/src/spinlock.c)
 
 add_library(holdfast_extern STATIC ${HF_EXTERN_SOURCES})

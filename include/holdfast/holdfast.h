@@ -24,6 +24,7 @@
 #include "refcount_lock.h"
 #include "region.h"
 #include "report.h"
+#include "rwlock.h"
 #include "safe.h"
 #include "spinlock.h"
 #include "spinlock_ticket.h"

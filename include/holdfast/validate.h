@@ -36,6 +36,11 @@
  *     or locks of their classes
  *   unlock, held by another thread reported (wrong owner); nothing is done
  *   unlock, not held               reported (unlocked); nothing is done
+ *   write-lock, and this thread    reported (upgrade); it then waits for itself: a deadlock, or a
+ *     reads the lock               time-out
+ *   read-lock, and it is the       reported (recursion); granted, one deeper. (To read a lock again
+ *     writer                       is no misuse: rwlock.h)
+ *   unlock of the wrong kind       reported (wrong kind); nothing is done
  *   unlock after the hold limit    reported (held long); unlocked
  *   a thread ends with a lock      reported (held at exit), with the place where it was taken; the
  *                                  lock stays locked. In Linux user space; not at the process's end
@@ -98,6 +103,14 @@ void hf_detail_validate_locked(const void *lock) HF_DETAIL_LINKED(hf_detail_vali
 bool hf_detail_validate_unlock(const void *lock, bool is_locked)
 	HF_DETAIL_LINKED(hf_detail_validate_unlock) HF_API;
 
+/* The same of readers. After a downgrade, too, the thread holds it as a reader. */
+bool hf_detail_validate_lock_shared(const void *lock)
+	HF_DETAIL_LINKED(hf_detail_validate_lock_shared) HF_API;
+void hf_detail_validate_locked_shared(const void *lock)
+	HF_DETAIL_LINKED(hf_detail_validate_locked_shared) HF_API;
+bool hf_detail_validate_unlock_shared(const void *lock)
+	HF_DETAIL_LINKED(hf_detail_validate_unlock_shared) HF_API;
+
 /**
  * hf_validate_set_hold_limit - set after how long a hold is reported
  * @nanoseconds: 0 = no limit; the default is 100 ms
@@ -156,6 +169,9 @@ HF_END_DECLS
 #define HF_DETAIL_VALIDATE_LOCK(lock, is_locked) hf_detail_validate_lock(lock, is_locked)
 #define HF_DETAIL_VALIDATE_LOCKED(lock) hf_detail_validate_locked(lock)
 #define HF_DETAIL_VALIDATE_UNLOCK(lock, is_locked) hf_detail_validate_unlock(lock, is_locked)
+#define HF_DETAIL_VALIDATE_LOCK_SHARED(lock) hf_detail_validate_lock_shared(lock)
+#define HF_DETAIL_VALIDATE_LOCKED_SHARED(lock) hf_detail_validate_locked_shared(lock)
+#define HF_DETAIL_VALIDATE_UNLOCK_SHARED(lock) hf_detail_validate_unlock_shared(lock)
 #define HF_DETAIL_VALIDATE_FORGET(lock) hf_validate_forget(lock)
 #define HF_DETAIL_VALIDATE_THAT(condition) (condition)
 #else
@@ -163,6 +179,9 @@ HF_END_DECLS
 #define HF_DETAIL_VALIDATE_LOCK(lock, is_locked) true
 #define HF_DETAIL_VALIDATE_LOCKED(lock) ((void)0)
 #define HF_DETAIL_VALIDATE_UNLOCK(lock, is_locked) true
+#define HF_DETAIL_VALIDATE_LOCK_SHARED(lock) true
+#define HF_DETAIL_VALIDATE_LOCKED_SHARED(lock) ((void)0)
+#define HF_DETAIL_VALIDATE_UNLOCK_SHARED(lock) true
 #define HF_DETAIL_VALIDATE_FORGET(lock) ((void)0)
 #define HF_DETAIL_VALIDATE_THAT(condition) true
 #endif

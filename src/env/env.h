@@ -9,6 +9,8 @@
 #define HF_DETAIL_DEBUGGERS_KNOW(layout)                                                           \
 	HF_STATIC_ASSERT(sizeof(hf_atomic32_t) != 4 || (layout), "share/gdb/holdfast.py")
 
+HF_BEGIN_DECLS
+
 /* Prints a line where a person will see it. Async-signal-safe. */
 void hf_detail_env_print(const char *line, size_t len);
 
@@ -36,6 +38,12 @@ const char *hf_detail_env_variable(const char *name);
 /* Linux user space: hides the features that HOLDFAST_CPU_WITHOUT names, at the first call. */
 void hf_detail_env_hide_features(void);
 
+/* Linux user space: this process, times 2 to the power of 32, and this thread. */
+uint64_t hf_detail_env_thread(void);
+
+/* Linux user space: has this thread of this process ended? */
+bool hf_detail_env_thread_is_gone(uint64_t thread);
+
 /* Monotonic time, in nanoseconds. Async-signal-safe. */
 uint64_t hf_detail_env_now(void);
 
@@ -48,5 +56,7 @@ void hf_detail_env_pause(uint32_t n);
 
 /* Bytes of the largest cache, or of a thread's share of it; 0 = not known. */
 uint64_t hf_detail_env_cache_bytes(void);
+
+HF_END_DECLS
 
 #endif

@@ -210,27 +210,45 @@ static bool barrier(void)
 #endif
 }
 
+/*
+ * It interrupts all processors that run this process, so spend at most 1/8 of the time. One that
+ * returns sooner than an interrupt could have been answered has interrupted none.
+ */
 enum { BARRIER_ALONE_NS = 1000 };
+static hf_atomic64_t earliest_barrier = HF_ATOMIC_INIT(0);
 
 bool hf_env_barrier_all(void)
 {
-	/*
-	 * It interrupts all processors that run this process, so spend at most 1/8 of the time. One
-	 * that returns sooner than an interrupt could have been answered has interrupted none.
-	 */
-	static hf_atomic64_t earliest = HF_ATOMIC_INIT(0);
+	return hf_detail_env_now() >= hf_atomic64_load_relaxed(&earliest_barrier) &&
+	       hf_env_barrier_now();
+}
+
+bool hf_env_barrier_now(void)
+{
 	uint64_t start = hf_detail_env_now(), end;
 	int kept = errno;
-	bool done;
+	bool done = barrier();
 
-	if (start < hf_atomic64_load_relaxed(&earliest))
-		return false;
-	done = barrier();
 	errno = kept;
 	end = hf_detail_env_now();
 	if (end - start > BARRIER_ALONE_NS)
-		hf_atomic64_store_relaxed(&earliest, end + 7 * (end - start));
+		hf_atomic64_store_relaxed(&earliest_barrier, end + 7 * (end - start));
 	return done;
+}
+
+uint64_t hf_detail_env_thread(void)
+{
+	return (uint64_t)(uint32_t)getpid() << 32 | (uint32_t)syscall(SYS_gettid);
+}
+
+bool hf_detail_env_thread_is_gone(uint64_t thread)
+{
+	int kept = errno;
+	bool is_gone = syscall(SYS_tgkill, thread >> 32, (uint32_t)thread, 0) != 0 &&
+		       errno == ESRCH;
+
+	errno = kept;
+	return is_gone;
 }
 
 /* Use the kernel's mask of 64 signals: libc's functions leave out those that libc itself uses. */

@@ -10,7 +10,9 @@
  */
 #include "slow.h"
 
-#include "../parking/parking.h"
+#ifndef HF_DETAIL_PARKING_IS_MODEL
+#include "../env/env.h"
+#endif
 #include "../profile/probe.h"
 #include "holdfast/internal/wait.h"
 
@@ -39,29 +41,25 @@
 static __thread uint32_t unlocks_while_waking __attribute__((tls_model("initial-exec")));
 #endif
 
-/* Fallback if the parking table could not be allocated: polls by a timed park. */
-static bool lock_without_table(hf_atomic32_t *word, uint64_t deadline)
+/* Fallback if the parking table could not be allocated: polls. */
+static bool lock_without_table(hf_atomic32_t *lock, hf_detail_try_lock_t *try_lock,
+			       uint64_t deadline)
 {
-	while (!hf_detail_mutex_try_lock(word)) {
-		uint64_t soon = hf_env_deadline(HF_DETAIL_RECHECK_NS);
-		uint32_t held = hf_atomic32_load_relaxed(word);
-
+	for (uint32_t n = 0; !try_lock(lock); n++) {
 		if (hf_detail_is_past(deadline))
 			return false;
-		if (held)
-			(void)hf_env_park(word, held, hf_detail_earlier(deadline, soon),
-					  HF_ENV_PRIVATE);
+		hf_detail_env_pause(n);
 	}
 	return true;
 }
 
-static bool spin_to_lock(hf_atomic32_t *word)
+static bool spin_to_lock(hf_atomic32_t *lock, hf_detail_try_lock_t *try_lock)
 {
 	uint32_t parts = hf_env_processors() > HF_WAIT_FEW_PROCESSORS ? 1 : 2;
 	uint32_t ns = (HF_ARCH_BACKOFF_MIN_NS + parts - 1) / parts;
 
 	for (uint32_t left = HF_MUTEX_SPIN_NS;; left -= ns) {
-		if (hf_detail_mutex_try_lock(word))
+		if (try_lock(lock))
 			return true;
 		if (left <= ns)
 			return false;
@@ -71,28 +69,37 @@ static bool spin_to_lock(hf_atomic32_t *word)
 	}
 }
 
-bool hf_detail_mutex_lock_contended(hf_atomic32_t *word, uint64_t deadline)
+enum hf_detail_park hf_detail_lock_contended(hf_atomic32_t *lock, hf_detail_try_lock_t *try_lock,
+					     uint64_t deadline, enum hf_detail_park_how how)
 {
 	enum hf_detail_park result;
 
 	if (HF_UNLIKELY(!hf_detail_parking_table()))
-		return lock_without_table(word, deadline);
+		return lock_without_table(lock, try_lock, deadline) ? HF_DETAIL_PARK_NONE
+								    : HF_DETAIL_PARK_TIMED_OUT;
 	do {
 		result = HF_DETAIL_PARK_NONE;
-		if (hf_detail_parking_flags(word) && hf_detail_turn_is_over(1))
-			result = hf_detail_park_to_lock(word, hf_detail_mutex_try_lock, deadline,
-							true);
+		if (how == HF_DETAIL_PARK_QUEUED && hf_detail_parking_flags(lock) &&
+		    hf_detail_turn_is_over(1))
+			result = hf_detail_park_to_lock(lock, try_lock, deadline,
+							HF_DETAIL_PARK_IN_EXCHANGE);
 		if (result == HF_DETAIL_PARK_NONE) {
-			if (spin_to_lock(word))
-				return true;
+			if (spin_to_lock(lock, try_lock))
+				return HF_DETAIL_PARK_NONE;
 			if (hf_detail_is_past(deadline))
-				return hf_detail_mutex_try_lock(word);
-			result = hf_detail_park_to_lock(word, hf_detail_mutex_try_lock, deadline,
-							false);
+				return try_lock(lock) ? HF_DETAIL_PARK_NONE
+						      : HF_DETAIL_PARK_TIMED_OUT;
+			result = hf_detail_park_to_lock(lock, try_lock, deadline, how);
 		}
 		/* Released, since another thread made room: begin again as a newcomer. */
-	} while (result == HF_DETAIL_PARK_RELEASED && !hf_detail_mutex_try_lock(word));
-	return result != HF_DETAIL_PARK_TIMED_OUT;
+	} while (result == HF_DETAIL_PARK_RELEASED && !try_lock(lock));
+	return result;
+}
+
+bool hf_detail_mutex_lock_contended(hf_atomic32_t *word, uint64_t deadline)
+{
+	return hf_detail_lock_contended(word, hf_detail_mutex_try_lock, deadline,
+					HF_DETAIL_PARK_QUEUED) != HF_DETAIL_PARK_TIMED_OUT;
 }
 
 __attribute__((__noinline__)) bool hf_detail_mutex_lock_slow(hf_atomic32_t *word, uint64_t deadline)

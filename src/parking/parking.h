@@ -85,6 +85,21 @@ enum hf_detail_park {
 	HF_DETAIL_PARK_TIMED_OUT, /* not locked; no wake-up was consumed */
 };
 
+/* How a thread waits for a lock. */
+enum hf_detail_park_how {
+	HF_DETAIL_PARK_QUEUED, /* all at this address wait for the same */
+	/*
+	 * The same, but only if another waiter runs on this processor in its place; if there is
+	 * none, PARK_NONE at once, and a new turn begins.
+	 */
+	HF_DETAIL_PARK_IN_EXCHANGE,
+	/*
+	 * What it waits for may come while those before it go on waiting (W2). If it was queued
+	 * when it ends to wait, the caller must hf_detail_unpark_each() the others.
+	 */
+	HF_DETAIL_PARK_ALONE,
+};
+
 /*
  * Tries once to acquire the lock, whose word is 0 while it is free. Called at any point of a wait,
  * and often; must not wait. Acquires if it returns true.
@@ -116,14 +131,19 @@ struct hf_detail_parking *hf_detail_parking_table(void);
  * for less than a microsecond, with signals blocked.
  *
  * Queues this thread at a lock, and waits until it has acquired it: LOCKED, with acquire; RELEASED,
- * to compete as a newcomer; or TIMED_OUT, after a last try. @in_exchange: only if another waiter
- * runs on this processor in its place; if there is none, PARK_NONE at once, and a new turn begins.
+ * to compete as a newcomer; or TIMED_OUT, after a last try.
  */
 enum hf_detail_park hf_detail_park_to_lock(hf_atomic32_t *lock, hf_detail_try_lock_t *try_lock,
-					   uint64_t deadline, bool in_exchange);
+					   uint64_t deadline, enum hf_detail_park_how how);
 
 /* After an unlock that has found `need` set: wakes the first waiter, if it is parked. */
 void hf_detail_unpark_first(hf_atomic32_t *lock);
+
+/*
+ * Takes all that are parked at an address, or one of @bytes from there on, out of its queue, to
+ * compete as newcomers. A first one that is awake looks itself.
+ */
+void hf_detail_unpark_each(hf_atomic32_t *lock, uint32_t bytes);
 
 /*
  * For `before_sleep`, after the unlock: wakes the first waiter, and leaves this processor to a

@@ -135,7 +135,8 @@ bool hf_detail_enqueue(struct hf_detail_bucket *bucket, struct hf_detail_waiter 
 
 /* Waits with a waiter that is queued for a lock, until it is LOCKED, RELEASED or TIMED_OUT. */
 enum hf_detail_park hf_detail_wait_to_lock(struct hf_detail_waiter *waiter,
-					   hf_detail_try_lock_t *try_lock, uint64_t deadline);
+					   hf_detail_try_lock_t *try_lock, uint64_t deadline,
+					   bool is_alone);
 
 /* Takes out the sole waiter of a bucket if it waits at @at. Takes no lock, unless W7 needs it. */
 struct hf_detail_waiter *hf_detail_take_sole_at(const void *at);

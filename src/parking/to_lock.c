@@ -13,7 +13,9 @@
  *           later, it also loads `need` and the flags later, and finds `need` set and WAKING
  *           cleared. If membarrier() is unavailable (an old kernel, a sandbox) or was called too
  *           often, the first waiter sleeps with a timeout that doubles from 1 to 64 ms.
- *       W2  A thread that parks behind others relies on the first one: awake, or W1.
+ *       W2  A thread that parks behind others relies on the first one: awake, or W1. One that waits
+ *           for something else than those at the same address parks ALONE: it takes the steps of W1
+ *           itself.
  *       W3  A waiter that acquires the lock leaves the queue, and sets `need` if others are parked,
  *           so its own unlock finds it set.
  *       W4  A first waiter that times out wakes the next one, whatever its own state was, because
@@ -272,7 +274,7 @@ static bool recheck_first(struct hf_detail_waiter *waiter)
 }
 
 /*
- * @alone: this is the first waiter, so no other waiter would notice an unlock. Otherwise it sleeps
+ * @alone: this is the first waiter, or ALONE: no other would notice its unlock. Otherwise it sleeps
  * for a limited time, in case the first one does not run.
  */
 static enum hf_detail_park park_until_woken(struct hf_detail_waiter *waiter,
@@ -329,11 +331,13 @@ static enum hf_detail_park spin_as_head(struct hf_detail_waiter *waiter,
 }
 
 enum hf_detail_park hf_detail_wait_to_lock(struct hf_detail_waiter *waiter,
-					   hf_detail_try_lock_t *try_lock, uint64_t deadline)
+					   hf_detail_try_lock_t *try_lock, uint64_t deadline,
+					   bool is_alone)
 {
 	enum hf_detail_park result;
+	bool alone = is_alone;
 
-	for (bool alone = false;;) {
+	for (;;) {
 		result = park_until_woken(waiter, try_lock, deadline, alone);
 		if (result == HF_DETAIL_PARK_NONE)
 			result = spin_as_head(waiter, try_lock, deadline);
@@ -341,7 +345,7 @@ enum hf_detail_park hf_detail_wait_to_lock(struct hf_detail_waiter *waiter,
 			break;
 		hf_atomic32_store_relaxed(&waiter->looks,
 					  1); /* while it is PARKED and does not sleep */
-		alone = set_head(waiter, HF_DETAIL_WAITER_PARKED);
+		alone = set_head(waiter, HF_DETAIL_WAITER_PARKED) || is_alone;
 	}
 	/* It may have slept to the end behind a waiter that does not run. */
 	if (result == HF_DETAIL_PARK_TIMED_OUT && try_lock(waiter->lock))
@@ -383,7 +387,7 @@ static bool find_successor(struct hf_detail_bucket *bucket, const hf_atomic32_t 
 }
 
 enum hf_detail_park hf_detail_park_to_lock(hf_atomic32_t *lock, hf_detail_try_lock_t *try_lock,
-					   uint64_t deadline, bool in_exchange)
+					   uint64_t deadline, enum hf_detail_park_how how)
 {
 	struct hf_detail_waiter waiter;
 	struct hf_detail_bucket *bucket;
@@ -396,13 +400,15 @@ enum hf_detail_park hf_detail_park_to_lock(hf_atomic32_t *lock, hf_detail_try_lo
 	waiter.behind = NULL;
 	hf_atomic32_store_relaxed(&waiter.looks, 0);
 	bucket = hf_detail_bucket_lock(lock);
-	queues = !in_exchange || find_successor(bucket, lock, waiter.processor, &woken);
+	queues = how != HF_DETAIL_PARK_IN_EXCHANGE ||
+		 find_successor(bucket, lock, waiter.processor, &woken);
 	if (queues)
 		(void)hf_detail_enqueue(bucket, &waiter, HF_DETAIL_WAITER_HEAD);
 	hf_detail_bucket_unlock(bucket);
 	wake_first(lock, woken);
 	if (queues)
-		return hf_detail_wait_to_lock(&waiter, try_lock, deadline);
+		return hf_detail_wait_to_lock(&waiter, try_lock, deadline,
+					      how == HF_DETAIL_PARK_ALONE);
 	hf_detail_turn_begin();
 	return HF_DETAIL_PARK_NONE;
 }
@@ -526,6 +532,43 @@ void hf_detail_unpark_first(hf_atomic32_t *lock)
 	woken = mark_first_waking(bucket, lock);
 	hf_detail_bucket_unlock(bucket);
 	wake_first(lock, woken);
+}
+
+enum { RELEASED_AT_ONCE = 16 };
+
+/* PARKED -> RELEASED, of up to RELEASED_AT_ONCE waiters at @at. Returns the number with these. */
+static int release_parked(struct hf_detail_bucket *bucket, const void *at, hf_atomic32_t **woken,
+			  int n)
+{
+	bool needed = hf_detail_needs_wake(hf_detail_waiter_find(bucket, at));
+	struct hf_detail_waiter *waiter = bucket->first, *next;
+
+	for (; waiter && n < RELEASED_AT_ONCE; waiter = next) {
+		next = waiter->next;
+		if (waiter->at != at || hf_detail_waiter_state(waiter) != HF_DETAIL_WAITER_PARKED)
+			continue;
+		hf_detail_waiter_take_out(bucket, waiter);
+		woken[n++] = hf_detail_waiter_release(waiter);
+	}
+	hf_detail_bucket_update(bucket, at, needed);
+	return n;
+}
+
+void hf_detail_unpark_each(hf_atomic32_t *lock, uint32_t bytes)
+{
+	hf_atomic32_t *woken[RELEASED_AT_ONCE];
+	int n;
+
+	do {
+		struct hf_detail_bucket *bucket = hf_detail_bucket_lock(lock);
+
+		n = 0;
+		for (uint32_t i = 0; i < bytes; i++)
+			n = release_parked(bucket, (const char *)lock + i, woken, n);
+		hf_detail_bucket_unlock(bucket);
+		for (int i = 0; i < n; i++)
+			(void)hf_detail_waiter_wake(lock, woken[i]);
+	} while (n == RELEASED_AT_ONCE);
 }
 
 void hf_detail_unpark_and_leave(hf_atomic32_t *lock)

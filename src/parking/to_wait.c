@@ -101,7 +101,7 @@ enum hf_detail_park hf_detail_park_to_wait(hf_atomic32_t *at, hf_atomic32_t *loc
 	}
 	HF_DETAIL_PARKING_LEFT();
 	if (!hf_detail_waiter_is_released(&waiter))
-		result = hf_detail_wait_to_lock(&waiter, calls->try_lock, HF_ENV_FOREVER);
+		result = hf_detail_wait_to_lock(&waiter, calls->try_lock, HF_ENV_FOREVER, false);
 	*moved = waiter.moved;
 	return result;
 }

@@ -22,7 +22,8 @@
  *   region_fault   address, region, signal     a fault of a region was recovered
  *
  *   lock      the address of a mutex
- *   kind      0 = of one process, 1 = between processes (hf_detail_profile_kind has these numbers)
+ *   kind      0 = of one process, 1 = between processes, 5 and 6 = a reader and a writer of a
+ *             reader-writer lock (hf_detail_profile_kind has these numbers)
  *   at        the address of the mutex or condition variable that a thread waits for
  *   word      the futex word: the same for a thread's park and the wake that ends it
  *   deadline  in nanoseconds of CLOCK_MONOTONIC; UINT64_MAX = none

@@ -127,6 +127,8 @@ static const char *const wait_names[] = {
 	[HF_DETAIL_PROFILE_SPINLOCK] = "spinlock",
 	[HF_DETAIL_PROFILE_COND] = "condition variable",
 	[HF_DETAIL_PROFILE_COND_SHARED] = "condition variable between processes",
+	[HF_DETAIL_PROFILE_RWLOCK_READ] = "rwlock, to read",
+	[HF_DETAIL_PROFILE_RWLOCK_WRITE] = "rwlock, to write",
 };
 
 /*
@@ -137,7 +139,8 @@ static void add_site(struct hf_detail_printer *p, const struct hf_detail_wait_si
 {
 	const void *lock = (const void *)(uintptr_t)site->what;
 	bool is_static = hf_detail_symbol_is_in_object(p->symbols, lock);
-	bool is_by_call = !is_static && site->kind >= HF_DETAIL_PROFILE_COND;
+	bool is_by_call = !is_static && (site->kind == HF_DETAIL_PROFILE_COND ||
+					 site->kind == HF_DETAIL_PROFILE_COND_SHARED);
 	uint64_t id = is_by_call ? (uintptr_t)site->stack.frame[0] : site->what;
 	uint64_t key = hf_detail_table_key(id ^ (uint64_t)site->kind << 60) + is_by_call;
 	struct hf_detail_site_counts counts = hf_detail_wait_read(site);

@@ -23,6 +23,7 @@ struct held {
 	uint64_t identity;
 	uint32_t label; /* of its class */
 	uint32_t depth;
+	bool is_shared; /* by a reader */
 };
 
 /*
@@ -156,6 +157,7 @@ static void drop(volatile struct held *mine)
 	mine->identity = last->identity;
 	mine->label = last->label;
 	mine->depth = last->depth;
+	mine->is_shared = last->is_shared;
 	mine->lock = last->lock;
 	last->lock = NULL;
 	held_count = held_count - 1;
@@ -287,7 +289,8 @@ static uint64_t identity(const void *lock)
 {
 	uint64_t bits = mix_address(lock);
 
-	return hf_detail_table_key(bits + hf_atomic32_load_relaxed(&generations[bits % GENERATIONS]));
+	return hf_detail_table_key(bits +
+				   hf_atomic32_load_relaxed(&generations[bits % GENERATIONS]));
 }
 #else
 static void note_taker(const void *lock)
@@ -342,13 +345,27 @@ static void note_order(const volatile struct held *first, const void *second, co
 	}
 }
 
+/* This thread is about to wait for @lock. */
+static void note_orders(const void *lock, const void *site)
+{
+	uint32_t n = held_count;
+
+	while (n-- > 0 && !hf_atomic32_load_relaxed(&order_is_off)) {
+		if (held[n].lock)
+			note_order(&held[n], lock, site);
+	}
+}
+
 bool hf_detail_validate_lock(const void *lock, bool is_locked)
 {
 	volatile struct held *mine = find_held(lock);
-	uint32_t n = held_count;
 
 	if (is_one_of_several())
 		return true;
+	if (mine && mine->is_shared) {
+		hf_report_at(HF_REPORT_LOCK_UPGRADE, lock, HF_DETAIL_CALL_SITE);
+		return true;
+	}
 	if (mine && is_locked && !HF_DETAIL_VALIDATE_TAKEN_BY_ANOTHER(lock)) {
 		hf_report_at(HF_REPORT_LOCK_RECURSION, lock, HF_DETAIL_CALL_SITE);
 		if (!HF_DETAIL_VALIDATE_GRANTS)
@@ -356,48 +373,90 @@ bool hf_detail_validate_lock(const void *lock, bool is_locked)
 		mine->depth = mine->depth + 1;
 		return false;
 	}
-	if (mine) {
+	if (mine)
 		drop(mine); /* V2 */
-		n--;
-	}
-	while (n-- > 0 && !hf_atomic32_load_relaxed(&order_is_off)) {
-		if (held[n].lock)
-			note_order(&held[n], lock, HF_DETAIL_CALL_SITE);
-	}
+	note_orders(lock, HF_DETAIL_CALL_SITE);
 	return true;
 }
 
-void hf_detail_validate_locked(const void *lock)
+bool hf_detail_validate_lock_shared(const void *lock)
 {
 	volatile struct held *mine = find_held(lock);
+
+	if (is_one_of_several() || (mine && mine->is_shared))
+		return true;
+	if (mine) {
+		hf_report_at(HF_REPORT_LOCK_RECURSION, lock, HF_DETAIL_CALL_SITE);
+		mine->depth = mine->depth + 1;
+		return false;
+	}
+	note_orders(lock, HF_DETAIL_CALL_SITE);
+	return true;
+}
+
+static void add_held(const void *lock, bool is_shared, const void *site)
+{
 	uint32_t n = held_count;
 
-	if (is_one_of_several())
-		return;
-	note_taker(lock);
 	watch_end();
-	if (mine)
-		drop(mine), n--; /* V2, by trylock */
 	if (n == HF_VALIDATE_HELD) {
 		unwatched = unwatched + 1;
 		return;
 	}
 	held_count = n + 1; /* first: a handler that interrupts now uses the next (V1) */
 	held[n].since = hf_detail_env_now();
-	held[n].site = HF_DETAIL_CALL_SITE;
+	held[n].site = site;
 	held[n].label = HF_DETAIL_VALIDATE_LABEL(lock);
 	held[n].identity = HF_DETAIL_VALIDATE_IDENTITY(lock);
 	held[n].depth = 1;
+	held[n].is_shared = is_shared;
 	held[n].lock = lock;
+}
+
+void hf_detail_validate_locked(const void *lock)
+{
+	volatile struct held *mine = find_held(lock);
+
+	if (is_one_of_several())
+		return;
+	note_taker(lock);
+	if (mine)
+		drop(mine); /* V2, by trylock */
+	add_held(lock, false, HF_DETAIL_CALL_SITE);
+}
+
+void hf_detail_validate_locked_shared(const void *lock)
+{
+	volatile struct held *mine = find_held(lock);
+
+	if (is_one_of_several())
+		return;
+	if (!mine)
+		add_held(lock, true, HF_DETAIL_CALL_SITE);
+	else if (mine->is_shared)
+		mine->depth = mine->depth + 1;
+	else
+		mine->is_shared = true; /* a downgrade */
+}
+
+static void report_long(const volatile struct held *mine, const void *site)
+{
+	uint64_t limit = (uint64_t)hf_atomic32_load_relaxed(&limit_us) * 1000;
+
+	if (limit && hf_detail_env_now() - mine->since > limit)
+		hf_report_at(HF_REPORT_LOCK_HELD_LONG, mine->lock, site);
 }
 
 bool hf_detail_validate_unlock(const void *lock, bool is_locked)
 {
 	volatile struct held *mine = find_held(lock);
-	uint64_t limit = (uint64_t)hf_atomic32_load_relaxed(&limit_us) * 1000;
 
 	if (is_one_of_several())
 		return true;
+	if (mine && mine->is_shared) {
+		hf_report_at(HF_REPORT_LOCK_WRONG_KIND, lock, HF_DETAIL_CALL_SITE);
+		return false;
+	}
 	if (mine && (!is_locked || HF_DETAIL_VALIDATE_TAKEN_BY_ANOTHER(lock))) {
 		drop(mine); /* V2 */
 		mine = NULL;
@@ -415,8 +474,32 @@ bool hf_detail_validate_unlock(const void *lock, bool is_locked)
 		mine->depth = mine->depth - 1;
 		return false;
 	}
-	if (limit && hf_detail_env_now() - mine->since > limit)
-		hf_report_at(HF_REPORT_LOCK_HELD_LONG, lock, HF_DETAIL_CALL_SITE);
+	report_long(mine, HF_DETAIL_CALL_SITE);
+	drop(mine);
+	return true;
+}
+
+/* Many threads may read a lock, so who took it last says nothing. */
+bool hf_detail_validate_unlock_shared(const void *lock)
+{
+	volatile struct held *mine = find_held(lock);
+
+	if (is_one_of_several())
+		return true;
+	if (!mine && unwatched > 0) {
+		unwatched = unwatched - 1;
+		return true;
+	}
+	if (!mine || (!mine->is_shared && mine->depth == 1)) {
+		hf_report_at(mine ? HF_REPORT_LOCK_WRONG_KIND : HF_REPORT_LOCK_WRONG_OWNER, lock,
+			     HF_DETAIL_CALL_SITE);
+		return false;
+	}
+	if (mine->depth > 1) {
+		mine->depth = mine->depth - 1;
+		return mine->is_shared;
+	}
+	report_long(mine, HF_DETAIL_CALL_SITE);
 	drop(mine);
 	return true;
 }

@@ -19,6 +19,7 @@
 #include <holdfast/nofault.h>
 #include <holdfast/refcount.h>
 #include <holdfast/mutex.h>
+#include <holdfast/rwlock.h>
 #include <holdfast/spinlock.h>
 #include <holdfast/spinlock_ticket.h>
 #include "variants/spinlocks.h"
@@ -191,6 +192,25 @@ LOCK(spinlock, default, hf_spinlock)
 LOCK(mutex, private, hf_mutex)
 LOCK(mutex, shared, hf_mutex_shared)
 
+/* A lock with BIAS, by a thread that has read before. */
+static hf_rwlock_t rwlock_read;
+
+OPERATION(rwlock_lock_read, hf_rwlock_t, hf_rwlock_read_lock(o))
+OPERATION(rwlock_unlock_read, hf_rwlock_t, hf_rwlock_read_unlock(o))
+
+static void count_rwlock_read(void)
+{
+	hf_rwlock_t *lock = &rwlock_read;
+
+	hf_rwlock_read_lock(lock);
+	hf_rwlock_read_unlock(lock);
+	hf_atomic32_store_relaxed(&lock->word, HF_DETAIL_RWLOCK_BIAS);
+	ROW(rwlock, lock, read, rwlock_unlock_read, lock);
+	hf_rwlock_read_lock(lock);
+	ROW(rwlock, unlock, read, rwlock_lock_read, lock);
+	hf_rwlock_read_unlock(lock);
+}
+
 /* ---- lockref ------------------------------------------------------------------------------ */
 
 #define LOCKREF(name, operations, type)                                                            \
@@ -352,6 +372,7 @@ int main(void)
 	count_spinlock_default();
 	count_mutex_private();
 	count_mutex_shared();
+	count_rwlock_read();
 	count_lockref();
 	count_owners();
 

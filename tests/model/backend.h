@@ -77,6 +77,8 @@ namespace hf_model
 	X(cmpxchg64_acq_rel_loses_acquire)                                                         \
 	X(cmpxchg64_acq_rel_loses_release)                                                         \
 	X(fetch_sub64_release)                                                                     \
+	X(load64_acquire)                                                                          \
+	X(store64_release)                                                                         \
 	X(load64_seq_cst)                                                                          \
 	X(store64_seq_cst)                                                                         \
 	X(cmpxchg64_seq_cst)                                                                       \
@@ -109,13 +111,14 @@ namespace hf_model
 	X(store_release_twice)                                                                     \
 	/* The word is read once more after this operation. */                                     \
 	X(fetch_sub_reads_again)                                                                   \
-	/* This store is missing or keeps a bit; this load finds 1, always a bit, or never one. */ \
+	/* This store is missing or keeps a bit; this load finds 1, 0, a bit, or never one. */     \
 	X(store_relaxed_missing)                                                                   \
 	/* This addition is missing, or comes after the thread's next exchange. */                 \
 	X(fetch_add_missing)                                                                       \
 	X(fetch_add_late)                                                                          \
 	X(store_high32_missing)                                                                    \
 	X(load_relaxed_is_1)                                                                       \
+	X(load_relaxed_is_0)                                                                       \
 	X(store_relaxed_keeps_bit1)                                                                \
 	X(load_high16_never_0)                                                                     \
 	X(load_high32_is_0)                                                                        \
@@ -526,13 +529,17 @@ HF_MODEL_LOAD(32, acquire, load_acquire)
 HF_MODEL_LOAD(32, seq_cst, load_seq_cst)
 HF_MODEL_STORE(32, release, store_release)
 HF_MODEL_LOAD(64, relaxed, none)
+HF_MODEL_LOAD(64, acquire, load64_acquire)
 HF_MODEL_LOAD(64, seq_cst, load64_seq_cst)
+HF_MODEL_STORE(64, release, store64_release)
 HF_MODEL_STORE(64, seq_cst, store64_seq_cst)
 
 inline uint32_t hf_atomic32_load_relaxed(const hf_atomic32_t *p, HF_MODEL_AT)
 {
 	uint32_t value = hf_model::load(p, rl::mo_relaxed, at);
 
+	if (HF_MODEL_IS(load_relaxed_is_0, ""))
+		return 0;
 	return HF_MODEL_IS(load_relaxed_is_1, "") ? 1 : value;
 }
 

@@ -145,6 +145,7 @@ uint32_t hf_env_unpark(const struct hf_atomic32 *word, uint32_t n, enum hf_env_s
 		       const hf_model::where &at = HF_MODEL_HERE);
 
 bool hf_env_barrier_all(const hf_model::where &at = HF_MODEL_HERE);
+bool hf_env_barrier_now(const hf_model::where &at = HF_MODEL_HERE);
 
 inline uint64_t hf_env_signals_block(void)
 {
@@ -182,6 +183,17 @@ inline uint32_t hf_env_processor()
 inline void hf_env_yield(const hf_model::where &at = HF_MODEL_HERE)
 {
 	rl::yield(1, at);
+}
+
+/* src/env/env.h: the process, which is 1, and the thread. No thread ends before the others. */
+inline uint64_t hf_detail_env_thread()
+{
+	return (uint64_t)1 << 32 | (rl::thread_index() + 1);
+}
+
+inline bool hf_detail_env_thread_is_gone(uint64_t)
+{
+	return false;
 }
 
 /* src/env/env.h: a pause lets all other threads run, whether it yields or sleeps. */

@@ -413,6 +413,11 @@ bool hf_env_barrier_all(const hf_model::where &at)
 	return true;
 }
 
+bool hf_env_barrier_now(const hf_model::where &at)
+{
+	return hf_env_barrier_all(at);
+}
+
 void hf_report(enum hf_report_kind kind, const volatile void *object)
 {
 	(void)object;

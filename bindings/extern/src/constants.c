@@ -10,6 +10,7 @@
 #include "holdfast/rcuref.h"
 #include "holdfast/refcount.h"
 #include "holdfast/region.h"
+#include "holdfast/rwlock.h"
 #include "holdfast/report.h"
 #include "holdfast/spinlock.h"
 #include "holdfast/spinlock_ticket.h"
@@ -33,6 +34,7 @@ static const struct constant constants[] = {
 	TYPE(hf_lockref_waitfree_t)
 	TYPE(hf_mutex_t)
 	TYPE(hf_mutex_shared_t)
+	TYPE(hf_rwlock_t)
 	TYPE(hf_cond_t)
 	TYPE(hf_cond_shared_t)
 	TYPE(hf_region_t)
@@ -86,6 +88,8 @@ static const struct constant constants[] = {
 	VALUE(HF_REPORT_SATURATED)
 	VALUE(HF_REPORT_LOCK_HELD_AT_EXIT)
 	VALUE(HF_REPORT_REGION_OPEN_AT_EXIT)
+	VALUE(HF_REPORT_LOCK_UPGRADE)
+	VALUE(HF_REPORT_LOCK_WRONG_KIND)
 	VALUE(HF_REPORT_KINDS)
 	VALUE(HF_REPORT_MODE_WARN)
 	VALUE(HF_REPORT_MODE_ABORT)

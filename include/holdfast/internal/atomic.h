@@ -75,6 +75,11 @@ HF_INLINE void hf_atomic64_store_relaxed(hf_atomic64_t *p, uint64_t value)
 	__atomic_store_n(&p->value, value, __ATOMIC_RELAXED);
 }
 
+HF_INLINE void hf_atomic64_store_release(hf_atomic64_t *p, uint64_t value)
+{
+	__atomic_store_n(&p->value, value, __ATOMIC_RELEASE);
+}
+
 HF_INLINE uint64_t hf_atomic64_load_seq_cst(const hf_atomic64_t *p)
 {
 	return __atomic_load_n(&p->value, __ATOMIC_SEQ_CST);

@@ -158,8 +158,13 @@ HF_END_DECLS
 #define HF_ACQUIRE(...) HF_DETAIL_THREAD_SAFETY(acquire_capability(__VA_ARGS__))
 #define HF_TRY_ACQUIRE(...) HF_DETAIL_THREAD_SAFETY(try_acquire_capability(__VA_ARGS__))
 #define HF_RELEASE(...) HF_DETAIL_THREAD_SAFETY(release_capability(__VA_ARGS__))
+#define HF_ACQUIRE_SHARED(...) HF_DETAIL_THREAD_SAFETY(acquire_shared_capability(__VA_ARGS__))
+#define HF_TRY_ACQUIRE_SHARED(...)                                                                 \
+	HF_DETAIL_THREAD_SAFETY(try_acquire_shared_capability(__VA_ARGS__))
+#define HF_RELEASE_SHARED(...) HF_DETAIL_THREAD_SAFETY(release_shared_capability(__VA_ARGS__))
 /* Counts as held to the end of the function: for a guard in C, whose release is not analysed. */
 #define HF_ASSERT_HELD(...) HF_DETAIL_THREAD_SAFETY(assert_capability(__VA_ARGS__))
+#define HF_ASSERT_SHARED(...) HF_DETAIL_THREAD_SAFETY(assert_shared_capability(__VA_ARGS__))
 #define HF_REQUIRES(...) HF_DETAIL_THREAD_SAFETY(requires_capability(__VA_ARGS__))
 /* For the body of a lock function, which implements what its attributes promise: not analysed. */
 #define HF_NO_THREAD_SAFETY_ANALYSIS HF_DETAIL_THREAD_SAFETY(no_thread_safety_analysis)

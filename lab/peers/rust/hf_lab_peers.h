@@ -26,6 +26,11 @@ struct hf_lab_rust_guard {
 	void hf_lab_##name##_cond_wait(hf_lab_rust_object *cond, hf_lab_rust_guard *guard);        \
 	void hf_lab_##name##_cond_signal(hf_lab_rust_object *cond);                                \
 	void hf_lab_##name##_cond_broadcast(hf_lab_rust_object *cond);                             \
+	void hf_lab_##name##_rwlock_init(hf_lab_rust_object *lock);                                \
+	void hf_lab_##name##_rwlock_read(hf_lab_rust_object *lock, hf_lab_rust_guard *guard);      \
+	void hf_lab_##name##_rwlock_read_unlock(hf_lab_rust_guard *guard);                         \
+	void hf_lab_##name##_rwlock_write(hf_lab_rust_object *lock, hf_lab_rust_guard *guard);     \
+	void hf_lab_##name##_rwlock_write_unlock(hf_lab_rust_guard *guard);                        \
 	}
 
 HF_LAB_RUST_ABI(rust_std)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! The mutex and condition variable of std and those of parking_lot, with the C ABI that
-//! hf_lab_peers.h declares.
+//! The mutex, reader-writer lock and condition variable of std and those of parking_lot, with the
+//! C ABI that hf_lab_peers.h declares.
 
 use core::mem::{align_of, size_of};
 use core::ptr::{read, write};
@@ -91,4 +91,64 @@ abi!(
     hf_lab_parking_lot_cond_wait,
     hf_lab_parking_lot_cond_signal,
     hf_lab_parking_lot_cond_broadcast
+);
+
+/// The same for a reader-writer lock. The closures lock it.
+macro_rules! rwlock_abi {
+    ($lib:path, $read:expr, $written:expr, $init:ident, $lock_read:ident, $unlock_read:ident,
+     $lock_write:ident, $unlock_write:ident) => {
+        const _: () = {
+            use $lib::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+            type ReadGuard = RwLockReadGuard<'static, ()>;
+            type WriteGuard = RwLockWriteGuard<'static, ()>;
+
+            assert!(fits::<RwLock<()>>() && fits::<ReadGuard>() && fits::<WriteGuard>());
+
+            #[no_mangle]
+            unsafe extern "C" fn $init(lock: *mut RwLock<()>) {
+                write(lock, RwLock::new(()));
+            }
+
+            #[no_mangle]
+            unsafe extern "C" fn $lock_read(lock: *const RwLock<()>, guard: *mut ReadGuard) {
+                write(guard, $read(&*lock));
+            }
+
+            #[no_mangle]
+            unsafe extern "C" fn $unlock_read(guard: *mut ReadGuard) {
+                drop(read(guard));
+            }
+
+            #[no_mangle]
+            unsafe extern "C" fn $lock_write(lock: *const RwLock<()>, guard: *mut WriteGuard) {
+                write(guard, $written(&*lock));
+            }
+
+            #[no_mangle]
+            unsafe extern "C" fn $unlock_write(guard: *mut WriteGuard) {
+                drop(read(guard));
+            }
+        };
+    };
+}
+
+rwlock_abi!(
+    std::sync,
+    |lock: &'static RwLock<()>| lock.read().unwrap(),
+    |lock: &'static RwLock<()>| lock.write().unwrap(),
+    hf_lab_rust_std_rwlock_init,
+    hf_lab_rust_std_rwlock_read,
+    hf_lab_rust_std_rwlock_read_unlock,
+    hf_lab_rust_std_rwlock_write,
+    hf_lab_rust_std_rwlock_write_unlock
+);
+rwlock_abi!(
+    parking_lot,
+    |lock: &'static RwLock<()>| lock.read(),
+    |lock: &'static RwLock<()>| lock.write(),
+    hf_lab_parking_lot_rwlock_init,
+    hf_lab_parking_lot_rwlock_read,
+    hf_lab_parking_lot_rwlock_read_unlock,
+    hf_lab_parking_lot_rwlock_write,
+    hf_lab_parking_lot_rwlock_write_unlock
 );

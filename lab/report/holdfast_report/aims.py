@@ -171,6 +171,17 @@ COND = (
     AimOf("cond", SHARED + ", .*", "processor time, " + FAIR_PEERS, field("hf_cond", fair_cheaply, "cpu_ns"),
           at_most(1.1, OTHERS), group="{case}"),
 )
+RWLOCK = (
+    AimOf("rwlock", "alone, no write", "time, of the best peer", time("hf_rwlock", best), at_most(0.6, "0045"), group=CASE),
+    AimOf("rwlock", "contended, no write", "throughput, of the best peer", speed("hf_rwlock", best), at_least(3, "0045"),
+          group=CASE),
+    AimOf("rwlock", "(contended|oversubscribed), a write in 1,000", "throughput, of the best peer",
+          speed("hf_rwlock", best), at_least(1, "0045"), group=CASE),
+    AimOf("rwlock", "(contended|oversubscribed), a write in 100?(, .*)?", "throughput, of the best peer that parks",
+          speed("hf_rwlock", parks), at_least(0.9, "0045"), group=CASE),
+    AimOf("rwlock", ".*, a write in .*", "longest wait of a writer, of the best peer that parks",
+          field("hf_rwlock", parks, "write_wait_max_ns"), group=CASE),
+)
 # While threads do nothing else, inc_not_zero's swaps succeed in bursts on one processor, so a ratio has no aim.
 NOT_ZERO = "inc_not_zero+put"
 RCUREF = tuple(
@@ -332,4 +343,4 @@ TMPFS = (
     ),
 )
 
-AIMS = (*REGRET, *RCUREF, *MUTEX, *COND, *LOCKREF, *HOLDER, *MEMORY, *VERBS, *FAULTS, *TMPFS)
+AIMS = (*REGRET, *RCUREF, *MUTEX, *COND, *RWLOCK, *LOCKREF, *HOLDER, *MEMORY, *VERBS, *FAULTS, *TMPFS)

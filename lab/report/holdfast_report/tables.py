@@ -189,6 +189,18 @@ FAMILIES = (
         job="to wait for a condition",
     ),
     Family(
+        "rwlock",
+        "Each thread read-locks, reads two words, unlocks; one operation in so many write-locks and changes both. CPU time:"
+        " of all threads. Longest: the longest wait of a reader, and of a writer.",
+        fields=(
+            CPU_TIME,
+            Field("read_wait_max_ns", "longest", "reader, µs", per=1e3),
+            Field("write_wait_max_ns", "longest", "writer, µs", per=1e3),
+        ),
+        names="hf_rwlock",
+        job="to read together",
+    ),
+    Family(
         "holder",
         "get+put by all threads except the holder, which repeatedly works for 1 ms under the lock and 1 ms without. spins,"
         " parks: what waiters for the lock half do. CPU time: of the other threads per operation, waiting included. Hold:"

@@ -166,6 +166,19 @@ functions! {
         fn hf_report_set_mode(arg0: hf_report_mode) -> hf_report_mode;
         fn hf_report_text(arg0: hf_report_kind) -> *const c_char;
     }
+    "holdfast/rwlock.h" {
+        fn hf_rwlock_downgrade(lock: *mut hf_rwlock_t);
+        fn hf_rwlock_init(lock: *mut hf_rwlock_t);
+        fn hf_rwlock_is_write_locked(lock: *const hf_rwlock_t) -> bool;
+        fn hf_rwlock_read_lock(lock: *mut hf_rwlock_t);
+        fn hf_rwlock_read_lock_timeout(lock: *mut hf_rwlock_t, timeout: u64) -> bool;
+        fn hf_rwlock_read_trylock(lock: *mut hf_rwlock_t) -> bool;
+        fn hf_rwlock_read_unlock(lock: *mut hf_rwlock_t);
+        fn hf_rwlock_write_lock(lock: *mut hf_rwlock_t);
+        fn hf_rwlock_write_lock_timeout(lock: *mut hf_rwlock_t, timeout: u64) -> bool;
+        fn hf_rwlock_write_trylock(lock: *mut hf_rwlock_t) -> bool;
+        fn hf_rwlock_write_unlock(lock: *mut hf_rwlock_t);
+    }
     "holdfast/safe.h" {
         fn hf_copy_safe(arg0: *mut c_void, arg1: *const c_void, arg2: usize) -> usize;
         fn hf_load16_safe(value: *mut u16, p: *const c_void) -> c_int;

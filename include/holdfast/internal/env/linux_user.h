@@ -190,6 +190,9 @@ uint64_t hf_env_deadline(uint64_t nanoseconds) HF_API;
  */
 bool hf_env_barrier_all(void);
 
+/* The same, however much was used: where the barrier can't be done without. */
+bool hf_env_barrier_now(void);
+
 /**
  * hf_env_signals_block, hf_env_signals_restore - block all signals in this thread; restore the mask
  * @before: what hf_env_signals_block() returned

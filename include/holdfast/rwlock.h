@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_RWLOCK_H
+#define HF_RWLOCK_H
+#pragma GCC system_header
+/*
+ * rwlock - a reader-writer lock in 4 bytes, whose readers do not write a cache line in common.
+ *
+ * Use when / not when
+ *   For data that many threads read and few write. If nearly all operations only read, reading
+ *   scales with the processors, also in sections of a few nanoseconds. If one in a hundred or more
+ *   writes, and sections are short, a mutex is as fast. Not for the lifetime of objects:
+ *   refcount.h, lockref.h. Not in a signal handler; not between processes. Not in an environment
+ *   without parking (HF_ENV_HAS_PARK is 0): this header is empty there.
+ *
+ * Operations
+ *   read_lock, read_unlock      enter beside other readers; leave
+ *   write_lock, write_unlock    wait until no thread is inside, and keep all others out; leave
+ *   *_trylock, *_lock_timeout   the same without waiting; or give up after a time
+ *   downgrade                   a writer becomes a reader, and no other writer comes in between
+ *   init, is_write_locked       initialize it as free; does a writer hold it?
+ *
+ * Example     examples/rwlock.c
+ * Guards      C     HF_RWLOCK_READ_GUARD(&lock);   HF_RWLOCK_WRITE_GUARD(&lock);
+ *             C++   hf::shared_mutex lock;         std::shared_lock<hf::shared_mutex> hold(lock);
+ * Validation  -DHF_VALIDATE=1 reports recursion of writers, an upgrade, an unlock of the wrong
+ *             kind or by another thread, long holds: validate.h.
+ * Profile     HOLDFAST_PROFILE=1 lists waits at exit, of readers and writers apart.
+ *
+ * Arguments   lock   initialized by HF_RWLOCK_INIT, by init, or with all bytes 0
+ * Context     any thread. The thread that locked it must unlock it, of a reader as of a writer
+ *
+ * Ordering
+ *   operation                            order
+ *   init, is_write_locked                none
+ *   read_lock, write_lock, and the       acquire (and none if they did not lock)
+ *     try and timeout forms
+ *   read_unlock, write_unlock            release
+ *   downgrade                            release
+ *
+ * Policy
+ *   A writer that has announced itself keeps new readers out, and waits for those inside. For a
+ *   turn of 1 ms whoever runs may take the lock past threads that wait: as with a mutex, that keeps
+ *   it busy while they get a processor. Then it is phase-fair: a reader that has waited so long
+ *   enters when the next writer unlocks, before any other; a writer that has waited so long keeps
+ *   readers out until it has entered. So neither starves. Among writers it is as among the threads
+ *   of a mutex (mutex.h, Fairness).
+ *   A thread that reads a lock may read the same lock again, though a writer waits: else both would
+ *   wait for ever. If it reads another one, it waits for that lock's writer like any thread, and
+ *   two locks need an order, as two mutexes do. A reader that wants to write must unlock first.
+ *
+ * Guarantees
+ *   A reader executes no atomic read-modify-write, and writes only its own thread's cache line,
+ *   while threads only read. After its store a read_unlock does not touch the lock: so a thread
+ *   that then write-locks it may free it. A waiter that times out has changed nothing.
+ *   A thread that is stopped inside of the lock keeps others out; so does one that is stopped while
+ *   it waits, if it has waited for a turn. One that ends inside of the lock leaves it locked.
+ *
+ * fork
+ *   In the child no other thread is inside: neither a reader of the parent's, nor one that waited.
+ *   (Those that the word counts are an exception, see What it costs; so are children of a bare
+ *   clone().) What the forking thread held it holds in the child, and may unlock. A lock that
+ *   another thread held or awaited as a writer stays locked.
+ *
+ * Copies
+ *   As for mutex.h: the copies of the static library in a process share the readers' lines.
+ *
+ * What it costs
+ *   A thread has a line of 64 bytes for what it reads, which is taken over when the thread has
+ *   ended: it reads seven locks at a time. For an eighth, or if all 32,768 lines are in use, it is
+ *   counted in the lock's word, by a compare-and-swap, and must not read that lock twice.
+ *   A writer looks at each line that was ever in use at a time: 2 ns for that of a thread at rest.
+ *   If the lock was only read for a while (BIAS), the writer first calls membarrier(), which
+ *   interrupts each processor that runs the process: some microseconds. The first write after many
+ *   reads took 0.25, 0.43 and 2.5 us with 1, 64 and 1,000 threads at rest, the next one 0.04, 0.17
+ *   and 2.2 (docs/design/0045-rwlock.md). After it, reads cost a memory barrier more until some
+ *   thousands of them have seen no writer. No BIAS where membarrier() is missing.
+ *   Waiting costs what it costs at a mutex, and no operation is a cancellation point (mutex.h).
+ *
+ * Source      docs/design/0045-rwlock.md; the state and the proof: src/rwlock/rwlock.c; the policy
+ *             for BIAS is like that of Dice and Kogan, "BRAVO", USENIX ATC 2019; phases: Brandenburg
+ *             and Anderson, "Reader-writer synchronization for shared-memory multiprocessor
+ *             real-time systems", ECRTS 2009
+ */
+#include "internal/guard.h"
+#include "internal/parking.h"
+#include "validate.h"
+
+#if HF_ENV_HAS_PARK
+
+/* Initializes a static lock as free. */
+#define HF_RWLOCK_INIT                                                                             \
+	{                                                                                          \
+		HF_ATOMIC_INIT(0)                                                                  \
+	}
+
+/* For the threads of one process. Its member is private. */
+typedef struct HF_CAPABILITY("rwlock") hf_rwlock {
+	hf_atomic32_t word;
+} hf_rwlock_t;
+
+/* The bits of the word; src/rwlock/rwlock.c draws the state. */
+#define HF_DETAIL_RWLOCK_WRITER 1u /* a writer holds the lock, or waits for those inside to leave */
+#define HF_DETAIL_RWLOCK_INSIDE 2u /* it holds the lock */
+#define HF_DETAIL_RWLOCK_PHASE 4u  /* changes when a writer unlocks */
+#define HF_DETAIL_RWLOCK_BIAS 64u  /* readers need no barrier */
+#define HF_DETAIL_RWLOCK_ONE 128u  /* a reader that is counted here */
+
+/* What a thread reads: the address of the lock, in a slot. One line for each thread. */
+#ifndef HF_DETAIL_RWLOCK_SLOTS
+#define HF_DETAIL_RWLOCK_SLOTS 7
+#endif
+struct hf_detail_rwlock_line {
+	hf_atomic64_t slot[HF_DETAIL_RWLOCK_SLOTS];
+	hf_atomic64_t owner;
+} HF_ALIGNED(64);
+
+HF_BEGIN_DECLS
+
+/* This thread's line; NULL until it has read a lock. */
+#ifndef HF_DETAIL_RWLOCK_LINE
+#define HF_DETAIL_RWLOCK_LINE hf_detail_rwlock_line
+extern __thread __attribute__((tls_model("initial-exec"))) struct hf_detail_rwlock_line *
+	hf_detail_rwlock_line HF_DETAIL_LINKED(hf_detail_rwlock_line) HF_API_EACH;
+#endif
+
+/* A deadline: do not wait at all. */
+#define HF_DETAIL_RWLOCK_NOW 0u
+
+/*
+ * All return true if they have locked. @is_stored: the lock's address is in this thread's first
+ * slot.
+ */
+bool hf_detail_rwlock_read_lock_slow(hf_atomic32_t *word, bool is_stored, uint64_t deadline)
+	HF_DETAIL_LINKED(hf_detail_rwlock_read_lock_slow) HF_API;
+bool hf_detail_rwlock_write_lock(hf_atomic32_t *word, uint64_t deadline)
+	HF_DETAIL_LINKED(hf_detail_rwlock_write_lock) HF_API;
+void hf_detail_rwlock_read_unlock_slow(hf_atomic32_t *word)
+	HF_DETAIL_LINKED(hf_detail_rwlock_read_unlock_slow) HF_API;
+/* After the store of an unlock: wakes who may enter now. */
+void hf_detail_rwlock_wake_writer(hf_atomic64_t *slot)
+	HF_DETAIL_LINKED(hf_detail_rwlock_wake_writer) HF_API;
+void hf_detail_rwlock_wake_all(hf_atomic32_t *word)
+	HF_DETAIL_LINKED(hf_detail_rwlock_wake_all) HF_API;
+void hf_detail_rwlock_downgrade(hf_atomic32_t *word)
+	HF_DETAIL_LINKED(hf_detail_rwlock_downgrade) HF_API;
+
+HF_END_DECLS
+
+/* Must threads be woken that are parked at an address of this bucket? */
+HF_INLINE bool hf_detail_rwlock_needs_wake(const void *at)
+{
+	hf_atomic_fence_light();
+	return HF_UNLIKELY(hf_atomic32_load_relaxed(
+				   &hf_detail_parking_need[HF_DETAIL_PARKING_INDEX(at)]) != 0);
+}
+
+HF_INLINE bool hf_detail_rwlock_read_lock(hf_atomic32_t *word, uint64_t deadline)
+{
+	struct hf_detail_rwlock_line *line = HF_DETAIL_RWLOCK_LINE;
+	bool is_stored = line && !hf_atomic64_load_relaxed(&line->slot[0]);
+
+	if (HF_LIKELY(is_stored)) {
+		hf_atomic64_store_relaxed(&line->slot[0], (uintptr_t)word);
+		hf_atomic_fence_light(); /* L1 */
+		if (HF_LIKELY((hf_atomic32_load_acquire(word) &
+			       (HF_DETAIL_RWLOCK_BIAS | HF_DETAIL_RWLOCK_WRITER)) ==
+			      HF_DETAIL_RWLOCK_BIAS))
+			return true;
+	}
+	if (!hf_detail_rwlock_read_lock_slow(word, is_stored, deadline))
+		return false;
+	HF_DETAIL_TSAN_ACQUIRE(word);
+	return true;
+}
+
+HF_INLINE void hf_detail_rwlock_read_unlock(hf_atomic32_t *word)
+{
+	struct hf_detail_rwlock_line *line = HF_DETAIL_RWLOCK_LINE;
+
+	HF_DETAIL_TSAN_RELEASE(word);
+	if (HF_UNLIKELY(!line || hf_atomic64_load_relaxed(&line->slot[0]) != (uintptr_t)word)) {
+		hf_detail_rwlock_read_unlock_slow(word);
+		return;
+	}
+	hf_atomic64_store_release(&line->slot[0], 0);
+	if (hf_detail_rwlock_needs_wake(&line->slot[0])) /* L3 */
+		hf_detail_rwlock_wake_writer(&line->slot[0]);
+}
+
+/* The next phase begins: readers that have waited may enter. */
+HF_INLINE void hf_detail_rwlock_write_unlock(hf_atomic32_t *word)
+{
+	uint32_t next = (hf_atomic32_load_relaxed(word) ^ HF_DETAIL_RWLOCK_PHASE) &
+			HF_DETAIL_RWLOCK_PHASE;
+
+	HF_DETAIL_TSAN_RELEASE(word);
+	hf_atomic32_store_release(word, next);
+	if (hf_detail_rwlock_needs_wake(word)) /* L3 */
+		hf_detail_rwlock_wake_all(word);
+}
+
+/**
+ * hf_rwlock_init - initialize a lock as free
+ *
+ * Context:  before any other thread can see it. Memory whose bytes are all 0 is a free lock, too
+ * Ordering: none
+ */
+HF_INLINE void hf_rwlock_init(hf_rwlock_t *lock)
+{
+	HF_DETAIL_VALIDATE_INIT(&lock->word);
+	hf_atomic32_store_relaxed(&lock->word, 0);
+}
+
+/* hf_rwlock_is_write_locked - does a writer hold the lock? Ordering: none; may be stale. */
+HF_INLINE bool hf_rwlock_is_write_locked(const hf_rwlock_t *lock)
+{
+	return (hf_atomic32_load_relaxed(&lock->word) & HF_DETAIL_RWLOCK_INSIDE) != 0;
+}
+
+/* ---- to read ------------------------------------------------------------------------------ */
+
+HF_INLINE bool hf_detail_rwlock_reads(hf_rwlock_t *lock, uint64_t deadline)
+{
+	if (deadline != HF_DETAIL_RWLOCK_NOW && !HF_DETAIL_VALIDATE_LOCK_SHARED(&lock->word))
+		return true;
+	if (!hf_detail_rwlock_read_lock(&lock->word, deadline))
+		return false;
+	HF_DETAIL_VALIDATE_LOCKED_SHARED(&lock->word);
+	return true;
+}
+
+/**
+ * hf_rwlock_read_lock - wait until no writer is inside or has announced itself, and enter
+ *
+ * Context:  any thread that does not hold it as a writer; no signal handler
+ * Ordering: acquire
+ * Errors:   deadlocks if this thread is its writer; under HF_VALIDATE reported, and granted
+ */
+HF_INLINE void hf_rwlock_read_lock(hf_rwlock_t *lock)
+	HF_ACQUIRE_SHARED(lock) HF_NO_THREAD_SAFETY_ANALYSIS
+{
+	(void)hf_detail_rwlock_reads(lock, HF_ENV_FOREVER);
+}
+
+/**
+ * hf_rwlock_read_lock_timeout - enter as a reader, or give up after a time
+ * @lock:    the lock
+ * @timeout: in nanoseconds; 0 = spin briefly, but do not park
+ *
+ * Context:  as hf_rwlock_read_lock()
+ * Ordering: acquire if true; none if false
+ * Errors:   as hf_rwlock_read_lock()
+ * Return:   true = locked
+ */
+HF_INLINE HF_MUST_CHECK bool hf_rwlock_read_lock_timeout(hf_rwlock_t *lock, uint64_t timeout)
+	HF_TRY_ACQUIRE_SHARED(true, lock) HF_NO_THREAD_SAFETY_ANALYSIS
+{
+	return hf_detail_rwlock_reads(lock, hf_env_deadline(timeout));
+}
+
+/* hf_rwlock_read_trylock - enter as a reader, if there is no writer. Ordering: acquire if true. */
+HF_INLINE HF_MUST_CHECK bool hf_rwlock_read_trylock(hf_rwlock_t *lock)
+	HF_TRY_ACQUIRE_SHARED(true, lock) HF_NO_THREAD_SAFETY_ANALYSIS
+{
+	return hf_detail_rwlock_reads(lock, HF_DETAIL_RWLOCK_NOW);
+}
+
+/**
+ * hf_rwlock_read_unlock - leave, and wake a writer that waits for this reader
+ *
+ * Context:  the thread that has read-locked it. The next writer may free its memory at once
+ * Ordering: release
+ * Errors:   reported as LOCK_WRONG_OWNER if this thread does not read it, and nothing done; in
+ *           another thread than the one that locked, too
+ */
+HF_INLINE void hf_rwlock_read_unlock(hf_rwlock_t *lock)
+	HF_RELEASE_SHARED(lock) HF_NO_THREAD_SAFETY_ANALYSIS
+{
+	if (HF_DETAIL_VALIDATE_UNLOCK_SHARED(&lock->word))
+		hf_detail_rwlock_read_unlock(&lock->word);
+}
+
+/* ---- to write ----------------------------------------------------------------------------- */
+
+HF_INLINE bool hf_detail_rwlock_writes(hf_rwlock_t *lock, uint64_t deadline)
+{
+	if (deadline != HF_DETAIL_RWLOCK_NOW &&
+	    !HF_DETAIL_VALIDATE_LOCK(&lock->word, hf_rwlock_is_write_locked(lock)))
+		return true;
+	if (!hf_detail_rwlock_write_lock(&lock->word, deadline))
+		return false;
+	HF_DETAIL_TSAN_ACQUIRE(&lock->word);
+	HF_DETAIL_VALIDATE_LOCKED(&lock->word);
+	return true;
+}
+
+/**
+ * hf_rwlock_write_lock - keep new readers out, wait until no thread is inside, and enter
+ *
+ * Context:  any thread that does not hold it; no signal handler
+ * Ordering: acquire
+ * Errors:   deadlocks if this thread holds it; under HF_VALIDATE reported: a recursion is granted
+ */
+HF_INLINE void hf_rwlock_write_lock(hf_rwlock_t *lock) HF_ACQUIRE(lock) HF_NO_THREAD_SAFETY_ANALYSIS
+{
+	(void)hf_detail_rwlock_writes(lock, HF_ENV_FOREVER);
+}
+
+/* hf_rwlock_write_lock_timeout - as hf_rwlock_read_lock_timeout(), to write. */
+HF_INLINE HF_MUST_CHECK bool hf_rwlock_write_lock_timeout(hf_rwlock_t *lock, uint64_t timeout)
+	HF_TRY_ACQUIRE(true, lock) HF_NO_THREAD_SAFETY_ANALYSIS
+{
+	return hf_detail_rwlock_writes(lock, hf_env_deadline(timeout));
+}
+
+/**
+ * hf_rwlock_write_trylock - enter as a writer if no thread is inside
+ *
+ * Context:  any thread. May call membarrier(), and keeps new readers out meanwhile
+ * Ordering: acquire if true; none if false
+ * Return:   true = locked
+ */
+HF_INLINE HF_MUST_CHECK bool hf_rwlock_write_trylock(hf_rwlock_t *lock)
+	HF_TRY_ACQUIRE(true, lock) HF_NO_THREAD_SAFETY_ANALYSIS
+{
+	return hf_detail_rwlock_writes(lock, HF_DETAIL_RWLOCK_NOW);
+}
+
+/**
+ * hf_rwlock_write_unlock - leave, and wake the readers that waited, and a writer
+ *
+ * Context:  the thread that has write-locked it. The next holder may free its memory at once
+ * Ordering: release
+ * Errors:   under HF_VALIDATE reported, and nothing done, if this thread is not its writer
+ */
+HF_INLINE void hf_rwlock_write_unlock(hf_rwlock_t *lock)
+	HF_RELEASE(lock) HF_NO_THREAD_SAFETY_ANALYSIS
+{
+	if (HF_DETAIL_VALIDATE_UNLOCK(&lock->word, hf_rwlock_is_write_locked(lock)))
+		hf_detail_rwlock_write_unlock(&lock->word);
+}
+
+/**
+ * hf_rwlock_downgrade - go on as a reader, and let other readers in
+ *
+ * Context:  the thread that has write-locked it; no other writer comes in between
+ * Ordering: release
+ */
+HF_INLINE void hf_rwlock_downgrade(hf_rwlock_t *lock) HF_RELEASE(lock)
+	HF_ACQUIRE_SHARED(lock) HF_NO_THREAD_SAFETY_ANALYSIS
+{
+	HF_DETAIL_TSAN_RELEASE(&lock->word);
+	HF_DETAIL_VALIDATE_LOCKED_SHARED(&lock->word);
+	hf_detail_rwlock_downgrade(&lock->word);
+}
+
+/* ---- guards of C -------------------------------------------------------------------------- */
+
+HF_INLINE void hf_detail_rwlock_read_guard_end(hf_rwlock_t **guard) HF_NO_THREAD_SAFETY_ANALYSIS
+{
+	hf_rwlock_read_unlock(*guard);
+}
+
+HF_INLINE void hf_detail_rwlock_write_guard_end(hf_rwlock_t **guard) HF_NO_THREAD_SAFETY_ANALYSIS
+{
+	hf_rwlock_write_unlock(*guard);
+}
+
+HF_INLINE hf_rwlock_t *hf_detail_rwlock_read_guard_begin(hf_rwlock_t *lock)
+	HF_ASSERT_SHARED(lock) HF_NO_THREAD_SAFETY_ANALYSIS
+{
+	hf_rwlock_read_lock(lock);
+	return lock;
+}
+
+HF_INLINE hf_rwlock_t *hf_detail_rwlock_write_guard_begin(hf_rwlock_t *lock)
+	HF_ASSERT_HELD(lock) HF_NO_THREAD_SAFETY_ANALYSIS
+{
+	hf_rwlock_write_lock(lock);
+	return lock;
+}
+
+/* HF_RWLOCK_READ_GUARD - read to the end of this block, however it is left. Not longjmp. */
+#define HF_RWLOCK_READ_GUARD(lock)                                                                 \
+	hf_rwlock_t *HF_DETAIL_UNIQUE(hf_detail_guard_)                                            \
+		__attribute__((cleanup(hf_detail_rwlock_read_guard_end), unused)) =                \
+			hf_detail_rwlock_read_guard_begin(lock)
+
+/* HF_RWLOCK_WRITE_GUARD - the same as a writer. */
+#define HF_RWLOCK_WRITE_GUARD(lock)                                                                \
+	hf_rwlock_t *HF_DETAIL_UNIQUE(hf_detail_guard_)                                            \
+		__attribute__((cleanup(hf_detail_rwlock_write_guard_end), unused)) =               \
+			hf_detail_rwlock_write_guard_begin(lock)
+
+#endif
+
+#ifdef __cplusplus
+#include "rwlock_class.h" /* hf::shared_mutex */
+#endif
+
+#endif

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: MIT
+/*
+ * rwlock - include/holdfast/rwlock.h, src/rwlock and src/parking.
+ *
+ * A scenario is a script for each thread, a letter an operation:
+ *   r  read            w  write            R, W  the same by trylock   a, b  with a time-out
+ *   n  read it twice   d  write, then go on as a reader   p  read past a waiting writer (hf-run)
+ *   m  read, and unlock as another copy of the library does     o  read another lock of the bucket
+ * A reader finds two plain numbers equal; a writer changes both: Relacy reports a race on them.
+ *
+ * Checked
+ *   rwlock        two to four threads; each may find its turn over at any time, so that marks and
+ *                 claims are kept; the lock has BIAS at first, or not, and gets it at once
+ *   fresh         the threads have no lines yet: they claim them meanwhile
+ *   crowded       a thread has no line, or one slot: the word counts its readers
+ *   no barrier    membarrier() is missing: there is no BIAS
+ *   freed         the last thread that leaves, as a reader or a writer, frees the lock
+ *   stale         a reader that finds BIAS has seen what the writer before it wrote; no thread waits,
+ *                 and the writer has no light fences, which order more here than in reality
+ * At the end nobody is inside, no slot is used, and the table is empty: no thread waits for ever.
+ */
+// MUTANT: read_without_fence HF_MUTANT=fence_light HF_MUTANT_IN=hf_detail_rwlock_read_lock HF_MODEL_ONLY=rwlock
+// MUTANT: write_without_barrier HF_MUTANT=barrier_missing HF_MUTANT_IN=hf_detail_bias_revoke HF_MODEL_ONLY=rwlock
+// MUTANT: slow_read_without_fence HF_MUTANT=fence_seq_cst HF_MUTANT_IN=try_slot_of HF_MODEL_ONLY=rwlock
+// MUTANT: mark_without_fence HF_MUTANT=fence_seq_cst HF_MUTANT_IN=try_enter HF_MODEL_ONLY=marked
+// MUTANT: claim_without_fence HF_MUTANT=fence_before_rmw HF_MUTANT_IN=revoke_bias HF_MODEL_ONLY=rwlock
+// MUTANT: read_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=try_slot_of HF_MODEL_ONLY=rwlock
+// MUTANT: fast_read_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=hf_detail_rwlock_read_lock HF_MODEL_ONLY=stale
+// MUTANT: read_unlock_release HF_MUTANT=store64_release HF_MUTANT_IN=hf_detail_rwlock_read_unlock HF_MODEL_ONLY=rwlock
+// MUTANT: scan_acquire HF_MUTANT=load64_acquire HF_MUTANT_IN=wait_for_readers HF_MODEL_ONLY=rwlock
+// MUTANT: inside_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=try_inside HF_MODEL_ONLY=rwlock
+// MUTANT: write_unlock_release HF_MUTANT=store_release HF_MUTANT_IN=hf_detail_rwlock_write_unlock HF_MODEL_ONLY=rwlock
+// MUTANT: need_not_read HF_MUTANT=load_relaxed_is_0 HF_MUTANT_IN=hf_detail_rwlock_needs_wake HF_MODEL_ONLY=rwlock
+// MUTANT: need_read_early HF_MUTANT=fence_light HF_MUTANT_IN=hf_detail_rwlock_needs_wake HF_MODEL_ONLY=rwlock
+// MUTANT: claim_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=try_claim HF_MODEL_ONLY=rwlock
+// MUTANT: line_missed HF_MUTANT=fetch_add_missing HF_MUTANT_IN=hf_detail_rwlock_claim HF_MODEL_ONLY=fresh
+// MUTANT: inside_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=try_inside HF_MODEL_ONLY=rwlock
+// MUTANT: count_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=try_count HF_MODEL_ONLY=crowded
+// MUTANT: marked_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=try_enter HF_MODEL_ONLY=marked
+// MUTANT: downgrade_release HF_MUTANT=store_release HF_MUTANT_IN=hf_detail_rwlock_downgrade HF_MODEL_ONLY=rwlock
+// MUTANT: slow_unlock_release HF_MUTANT=store64_release HF_MUTANT_IN=change_slot HF_MODEL_ONLY=rwlock
+// MUTANT: count_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=try_count HF_MODEL_ONLY=crowded
+// MUTANT: uncount_release HF_MUTANT=cmpxchg_release HF_MUTANT_IN=count_out HF_MODEL_ONLY=crowded
+// MUTANT: bias_without_barrier HF_MUTANT=load_relaxed_is_1 HF_MUTANT_IN=hf_detail_bias_pays HF_MODEL_ONLY="no barrier"
+// MUTANT: unlock_stores_twice HF_MUTANT=store_release_twice HF_MUTANT_IN=hf_detail_rwlock_write_unlock HF_MODEL_ONLY=freed
+#define HF_DETAIL_RWLOCK_SLOTS 2
+#define HF_DETAIL_RWLOCK_LINE (*hf_model::my_line())
+#define HF_RWLOCK_LINES 4
+#define HF_RWLOCK_SAMPLE 1
+#define HF_RWLOCK_AGES 1
+#define HF_RWLOCK_REST 0
+#define HF_RWLOCK_TURN_NS hf_model::rwlock_turn()
+#define HF_RWLOCK_READS (*hf_model::my_reads())
+#define HF_RWLOCK_DRAINED (*hf_model::my_drained())
+
+struct hf_detail_rwlock_line;
+struct hf_atomic32;
+namespace hf_model
+{
+struct hf_detail_rwlock_line **my_line();
+unsigned int *my_reads();
+const struct hf_atomic32 **my_drained();
+unsigned long long rwlock_turn();
+} // namespace hf_model
+
+#include "parking_model.h"
+
+#include "../../src/rwlock/lines.c"
+#include "../../src/rwlock/rwlock.c"
+
+static unsigned long reached_bias, reached_mark, reached_count, reached_give_up, timed_out;
+
+namespace hf_model
+{
+
+static struct rwlock_state {
+	struct hf_detail_rwlock_line *line;
+	unsigned int reads;
+	const hf_atomic32_t *drained;
+	unsigned long long turn;
+} rwlock_states[HF_MODEL_THREADS];
+
+struct hf_detail_rwlock_line **my_line()
+{
+	return &rwlock_states[rl::thread_index()].line;
+}
+
+unsigned int *my_reads()
+{
+	return &rwlock_states[rl::thread_index()].reads;
+}
+
+const struct hf_atomic32 **my_drained()
+{
+	return &rwlock_states[rl::thread_index()].drained;
+}
+
+/* A turn that is over at once, or as soon as the thread finds it late. */
+unsigned long long rwlock_turn()
+{
+	unsigned long long *turn = &rwlock_states[rl::thread_index()].turn;
+
+	if (!*turn)
+		*turn = rl::rand(2) == 1 ? 1 : HF_MODEL_LATE;
+	return *turn;
+}
+
+static struct hf_detail_rwlock_lines *the_lines;
+
+} // namespace hf_model
+
+struct hf_detail_rwlock_lines *hf_detail_rwlock_lines(void)
+{
+	return hf_model::the_lines;
+}
+
+enum {
+	FRESH = 1,      /* no thread has a line yet */
+	CROWDED = 2,    /* thread 0 gets none, and the others have one slot */
+	BIASED = 4,     /* the lock has BIAS at first */
+	NO_BARRIER = 8, /* there is no membarrier() */
+	MARKED = 16,    /* each turn is over at once */
+	FREED = 32,     /* the last thread frees the lock */
+	STALE = 64,     /* the last thread has no light fences */
+};
+
+template <typename Script, unsigned int Features>
+class runs : public hf_model::scenario {
+	hf_rwlock_t lock_, other_;
+	struct hf_detail_rwlock_lines lines_;
+	hf_model::parking parking_;
+	plain data_[2];
+	int written_ = 0, left_ = 0;
+	unsigned int inside_ = 0, writers_ = 0;
+
+	static bool has(unsigned int feature) { return (Features & feature) != 0; }
+
+	void reads()
+	{
+		inside_++;
+		check(writers_ == 0, "a reader beside a writer");
+		check(get(data_[0]) == get(data_[1]), "both are as one writer left them");
+		check(writers_ == 0, "a writer beside a reader");
+		inside_--;
+	}
+	void writes()
+	{
+		check(writers_++ == 0, "two writers");
+		check(inside_ == 0, "a writer beside a reader");
+		increment(data_[0]);
+		increment(data_[1]);
+		written_++;
+		check(inside_ == 0, "a reader beside a writer");
+		writers_--;
+	}
+	template <typename S>
+	static int threads_in(S)
+	{
+		return (int)(sizeof(S::text) / sizeof(S::text[0]));
+	}
+	void step_of(char what)
+	{
+		hf_rwlock_t *lock = &lock_;
+
+		switch (what) {
+		case 'r':
+			hf_rwlock_read_lock(lock);
+			reads();
+			hf_rwlock_read_unlock(lock);
+			break;
+		case 'o':
+			hf_rwlock_read_lock(&other_);
+			hf_rwlock_read_unlock(&other_);
+			break;
+		case 'O':
+			hf_rwlock_write_lock(&other_);
+			hf_rwlock_write_unlock(&other_);
+			break;
+		case 'n':
+			hf_rwlock_read_lock(lock);
+			hf_rwlock_read_lock(lock);
+			reads();
+			hf_rwlock_read_unlock(lock);
+			reads();
+			hf_rwlock_read_unlock(lock);
+			break;
+		case 'm': {
+			struct hf_detail_rwlock_line *mine;
+
+			hf_rwlock_read_lock(lock);
+			reads();
+			mine = *hf_model::my_line();
+			*hf_model::my_line() = NULL;
+			hf_rwlock_read_unlock(lock);
+			*hf_model::my_line() = mine;
+			break;
+		}
+		case 'p':
+			check(hf_detail_rwlock_read_lock_past(&lock->word, HF_ENV_FOREVER), "past");
+			reads();
+			hf_rwlock_read_unlock(lock);
+			break;
+		case 'R':
+		case 'a':
+			if (what == 'R' ? hf_rwlock_read_trylock(lock)
+					: hf_rwlock_read_lock_timeout(lock, HF_MODEL_LATE)) {
+				reads();
+				hf_rwlock_read_unlock(lock);
+			} else {
+				timed_out++;
+			}
+			break;
+		case 'W':
+		case 'b':
+			if (what == 'W' ? hf_rwlock_write_trylock(lock)
+					: hf_rwlock_write_lock_timeout(lock, HF_MODEL_LATE)) {
+				writes();
+				hf_rwlock_write_unlock(lock);
+			} else {
+				timed_out++;
+			}
+			break;
+		case 'd':
+			hf_rwlock_write_lock(lock);
+			writes();
+			hf_rwlock_downgrade(lock);
+			reads();
+			hf_rwlock_read_unlock(lock);
+			break;
+		default:
+			hf_rwlock_write_lock(lock);
+			writes();
+			hf_rwlock_write_unlock(lock);
+		}
+	}
+
+public:
+	runs()
+	{
+		hf_rwlock_init(&lock_);
+		hf_rwlock_init(&other_);
+		set(data_[0], 0);
+		set(data_[1], 0);
+		if (has(BIASED))
+			hf_atomic32_store_relaxed(&lock_.word, HF_DETAIL_RWLOCK_BIAS);
+		hf_model::the_lines = &lines_;
+		hf_atomic32_store_relaxed(&lines_.used, has(FRESH) ? 0 : HF_MODEL_THREADS);
+		hf_atomic32_store_relaxed(&lines_.next, 0);
+		hf_atomic64_store_relaxed(&lines_.bias_from, 0);
+		hf_atomic32_store_relaxed(&lines_.has_barrier,
+					  has(NO_BARRIER) ? HAS_NONE : HAS_BARRIER);
+		for (unsigned int t = 0; t < HF_MODEL_THREADS; t++) {
+			hf_model::rwlock_state *mine = &hf_model::rwlock_states[t];
+			struct hf_detail_rwlock_line *line = &lines_.line[t];
+
+			*mine = hf_model::rwlock_state();
+			mine->turn = has(MARKED) ? 1 : 0;
+			mine->line = has(FRESH) || (has(CROWDED) && t == 0) ? NULL : line;
+			hf_atomic64_store_relaxed(&line->owner,
+						  has(FRESH) ? 0 : (uint64_t)1 << 32 | (t + 1));
+			if (has(CROWDED) && t == 0)
+				hf_atomic64_store_relaxed(&line->owner, (uint64_t)1 << 32 | 99);
+			for (hf_atomic64_t &slot : line->slot)
+				hf_atomic64_store_relaxed(&slot, 0);
+			if (has(CROWDED))
+				hf_atomic64_store_relaxed(&line->slot[1], 4);
+			threads[t].light_fences_missing = has(STALE) &&
+							  (int)t == threads_in(Script()) - 1;
+			threads[t].no_barriers = has(NO_BARRIER);
+			threads[t].patrols = has(NO_BARRIER) ? UINT_MAX : 0;
+		}
+	}
+	void thread(unsigned int index)
+	{
+		for (const char *next = Script::text[index]; *next; next++)
+			step_of(*next);
+		if (has(FREED)) {
+			hf_rwlock_write_lock(&lock_);
+			bool frees = ++left_ == threads_in(Script());
+			hf_rwlock_write_unlock(&lock_);
+			if (frees)
+				lock_.word.own.free();
+		}
+	}
+	void changed(const void *object, uint64_t before, uint64_t after, const where &at)
+	{
+		(void)at;
+		if (object == &lock_.word.own) {
+			reached_bias += !(before & HF_DETAIL_RWLOCK_BIAS) &&
+					(after & HF_DETAIL_RWLOCK_BIAS);
+			reached_count += after >= HF_DETAIL_RWLOCK_ONE;
+			reached_give_up += (before & WRITER) && !(before & INSIDE) &&
+					   !(after & WRITER);
+		} else {
+			reached_mark += after == mark_of(&lock_.word, 0) ||
+					after == mark_of(&lock_.word, PHASE);
+		}
+	}
+	void end()
+	{
+		uint32_t word = lock_.word.own.now();
+
+		check(get(data_[0]) == written_ && get(data_[1]) == written_, "no write is lost");
+		check(!(word & (WRITER | INSIDE)) && word < ONE, "nobody is inside");
+		for (struct hf_detail_rwlock_line &line : lines_.line)
+			check(line.slot[0].word.now() == 0, "a slot is left");
+		check(parking_.empty(), "nothing is left in the table");
+		check(hf_model::all_reports() == 0, "no misuse");
+	}
+};
+
+#define SCRIPT(name, ...)                                                                          \
+	struct name {                                                                              \
+		static constexpr const char *text[] = { __VA_ARGS__ };                             \
+	}
+
+SCRIPT(rw, "r", "w");
+SCRIPT(rw_twice, "rr", "ww");
+SCRIPT(mixed, "rw", "wr");
+SCRIPT(tries, "RW", "WR");
+SCRIPT(timed, "ab", "ba");
+SCRIPT(nested, "n", "w");
+SCRIPT(moved, "m", "w");
+SCRIPT(downgrades, "d", "d");
+SCRIPT(past, "pr", "w");
+SCRIPT(rrw, "r", "r", "w");
+SCRIPT(rww, "r", "w", "w");
+SCRIPT(rrw_long, "rr", "rw", "wr");
+SCRIPT(timed3, "a", "b", "w");
+SCRIPT(two_locks, "rO", "or", "wo");
+SCRIPT(nested3, "n", "n", "w");
+SCRIPT(downgrades3, "d", "r", "w");
+SCRIPT(past3, "p", "p", "w");
+SCRIPT(only_tries, "R", "R", "W");
+SCRIPT(four, "r", "r", "w", "w");
+
+/* What two threads do is searched, what more do is sampled. */
+template <unsigned int Features>
+static void all(hf_model::run *run, const char *name, unsigned int count)
+{
+	if constexpr (Features & NO_BARRIER) /* a search would let a thread recheck for ever */
+		run->random<runs<rw, Features>, 2>(name, count);
+	else
+		run->search<runs<rw, Features>, 2>(name, 1);
+	run->random<runs<rw_twice, Features>, 2>(name, count);
+	run->random<runs<mixed, Features>, 2>(name, count);
+	run->random<runs<tries, Features>, 2>(name, count);
+	run->random<runs<timed, Features>, 2>(name, count);
+	run->random<runs<moved, Features>, 2>(name, count);
+	run->random<runs<downgrades, Features>, 2>(name, count);
+	run->random<runs<past, Features>, 2>(name, count);
+	if constexpr (!(Features & CROWDED)) { /* one that is counted must not read it again */
+		run->random<runs<nested, Features>, 2>(name, count);
+		run->random<runs<nested3, Features>, 3>(name, count);
+	}
+	run->random<runs<rrw, Features>, 3>(name, count);
+	run->random<runs<rww, Features>, 3>(name, count);
+	run->random<runs<rrw_long, Features>, 3>(name, count);
+	run->random<runs<timed3, Features>, 3>(name, count);
+	run->random<runs<two_locks, Features>, 3>(name, count);
+	run->random<runs<downgrades3, Features>, 3>(name, count);
+	run->random<runs<past3, Features>, 3>(name, count);
+	run->random<runs<four, Features>, 4>(name, count / 2);
+}
+
+int main(int argc, char **argv)
+{
+	hf_model::run run("rwlock", argc, argv);
+
+	all<0>(&run, "rwlock", 20000);
+	all<BIASED>(&run, "rwlock", 20000);
+	all<MARKED>(&run, "marked", 20000);
+	all<MARKED | BIASED>(&run, "marked", 20000);
+	all<FRESH>(&run, "fresh", 10000);
+	all<CROWDED>(&run, "crowded", 10000);
+	all<CROWDED | BIASED | MARKED>(&run, "crowded", 10000);
+	all<NO_BARRIER>(&run, "no barrier", 10000);
+	all<FREED>(&run, "freed", 10000);
+
+	run.random<runs<only_tries, STALE>, 3>("stale", 400000);
+
+	run.must_reach("the lock gets BIAS", reached_bias);
+	run.must_reach("a reader marks its slot", reached_mark);
+	run.must_reach("a reader is counted", reached_count);
+	run.must_reach("a writer gives up its claim", reached_give_up);
+	run.must_reach("a thread does not get it", timed_out);
+	return run.end();
+}
