@@ -4,7 +4,7 @@
 .NOTPARALLEL:
 .PHONY: help build lab lab-quick measured report aims simulation many-core instructions readme check test test-all cross runtimes soak format format-check \
 	clean install uninstall venv conan bare kernel kernel-tree docs packages single \
-	hf-run programs dist release-check
+	hf-run programs lost-programs dist release-check
 
 PREFIX ?= /usr/local
 # Updates the loader's cache after the shared library has been installed or removed.
@@ -113,6 +113,12 @@ hf-run: ## build hf-run, which runs unmodified programs with Holdfast's mutexes:
 	cmake --preset release
 	cmake --build --preset release --target hf-run
 	@echo 'build/release/tools/hf-run/hf-run --profile PROGRAM'
+
+lost-programs: ## truncate files while Debian's programs read them by mmap(), in 5 minutes; UPDATE=1: in docs/programs.md, too
+	@scripts/bootstrap.sh programs
+	@$(MAKE) --no-print-directory hf-run
+	$(PYTHON3) -B tools/hf-run/lost_programs.py --hf-run build/release/tools/hf-run/hf-run --work-dir build/lost-programs \
+		$(if $(UPDATE),--update docs/programs.md) $(NAMES)
 
 programs: ## run Debian's programs with glibc's mutexes and with Holdfast's, in 15 minutes; BUSY=1: beside busy processes; UPDATE=1: in docs/programs.md, too
 	@scripts/bootstrap.sh programs

@@ -19,6 +19,7 @@ struct hf_detail_mapping {
 	 */
 	uint64_t device, inode;
 	uint64_t offset; /* of `from` in the file */
+	uint64_t page;   /* bytes of one, which may be a huge page; 0 = not known */
 	bool readable, writable, executable, shared;
 };
 
@@ -34,7 +35,7 @@ struct hf_detail_maps {
 };
 
 /*
- * Reads a line. @path: gets the end of the file's path, as far as there is room, with a 0; or NULL.
+ * Reads a line, and all of @mapping but `page`. @path: gets the end of the file's path, as far as there is room, with a 0; or NULL.
  * Returns false at the end. May change errno.
  */
 bool hf_detail_maps_next(struct hf_detail_maps *maps, struct hf_detail_mapping *mapping, char *path,

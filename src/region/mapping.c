@@ -32,14 +32,19 @@ enum {
 	WANT_COVERING_OR_NEXT = 0x10,
 };
 
-static int ask_maps(int maps, uintptr_t address, struct hf_detail_mapping *m)
+static int ask_maps(int maps, uintptr_t address, struct hf_detail_mapping *m, char *path,
+		    size_t room)
 {
 	struct maps_query q = { .size = sizeof(q),
 				.request = WANT_COVERING_OR_NEXT,
-				.address = address };
+				.address = address,
+				.name_size = (uint32_t)room,
+				.name = (uintptr_t)path };
 
 	if (syscall(SYS_ioctl, maps, MAPS_QUERY, &q))
 		return -errno;
+	if (path && !q.name_size)
+		path[0] = 0;
 	m->from = (uintptr_t)q.from;
 	m->to = (uintptr_t)q.to;
 	m->device = hf_detail_mapping_device(q.major, q.minor);
@@ -49,15 +54,18 @@ static int ask_maps(int maps, uintptr_t address, struct hf_detail_mapping *m)
 	m->writable = q.flags & IS_WRITABLE;
 	m->executable = q.flags & IS_EXECUTABLE;
 	m->shared = q.flags & IS_SHARED;
+	m->page = q.page_size;
 	return 0;
 }
 
-static int search_maps(int maps, uintptr_t address, struct hf_detail_mapping *m)
+static int search_maps(int maps, uintptr_t address, struct hf_detail_mapping *m, char *path,
+		       size_t room)
 {
 	struct hf_detail_maps text = { .file = maps };
 	int error = -ESRCH; /* nothing is mapped: not our process's lines */
 
-	while (hf_detail_maps_next(&text, m, NULL, 0)) {
+	m->page = 0;
+	while (hf_detail_maps_next(&text, m, path, room)) {
 		if (m->to > address)
 			return 0;
 		error = -ENOENT;
@@ -65,26 +73,33 @@ static int search_maps(int maps, uintptr_t address, struct hf_detail_mapping *m)
 	return error;
 }
 
-static int mapping_in(const char *path, uintptr_t address, struct hf_detail_mapping *m)
+static int mapping_in(const char *file, uintptr_t address, struct hf_detail_mapping *m, char *path,
+		      size_t room)
 {
-	int maps = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	int maps = (int)syscall(SYS_openat, AT_FDCWD, file, O_RDONLY | O_CLOEXEC);
 	int error;
 
 	if (maps < 0)
 		return errno == ENOENT ? -ESRCH : -errno; /* there is no /proc */
-	error = ask_maps(maps, address, m);
+	error = ask_maps(maps, address, m, path, room);
 	if (error && error != -ENOENT)
-		error = search_maps(maps, address, m);
+		error = search_maps(maps, address, m, path, room);
 	(void)syscall(SYS_close, maps);
 	return error;
 }
 
 /* In a process whose first thread has ended, /proc/self/maps is empty. */
-int hf_detail_mapping_at(uintptr_t address, struct hf_detail_mapping *mapping)
+int hf_detail_mapping_named(uintptr_t address, struct hf_detail_mapping *mapping, char *path,
+			    size_t room)
 {
-	int error = mapping_in("/proc/self/maps", address, mapping);
+	int error = mapping_in("/proc/self/maps", address, mapping, path, room);
 
 	if (error && error != -ENOENT)
-		error = mapping_in("/proc/thread-self/maps", address, mapping);
+		error = mapping_in("/proc/thread-self/maps", address, mapping, path, room);
 	return error;
+}
+
+int hf_detail_mapping_at(uintptr_t address, struct hf_detail_mapping *mapping)
+{
+	return hf_detail_mapping_named(address, mapping, NULL, 0);
 }

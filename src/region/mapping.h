@@ -21,4 +21,11 @@
 int hf_detail_mapping_at(uintptr_t address, struct hf_detail_mapping *mapping)
 	__attribute__((visibility("hidden")));
 
+/*
+ * The same. @path: gets the file's path, of a long one the end; "" or a word in brackets without a
+ * file. Its room is at least 2.
+ */
+int hf_detail_mapping_named(uintptr_t address, struct hf_detail_mapping *mapping, char *path,
+			    size_t room) __attribute__((visibility("hidden")));
+
 #endif

@@ -35,7 +35,10 @@ void *hf_detail_map(void *at, size_t len, int prot, int flags, int fd, uint64_t 
 	return mapped;
 }
 
+/* The tag is above all addresses that a mapping gets unless it asks for one. */
 #define ZEROS_MARK (UINT64_C(1) << 62)
+#define TAG_SHIFT 48
+#define TAG_MASK ((uint64_t)(HF_DETAIL_ZEROS_TAGS - 1) << TAG_SHIFT)
 
 hf_atomic32_t hf_detail_zeros_mark;
 
@@ -56,7 +59,7 @@ bool hf_detail_is_zeros(const struct hf_detail_mapping *m)
 		return false;
 	/* Executable, too: READ_IMPLIES_EXEC makes so what is mapped for reading. */
 	if (m->device || m->inode)
-		return m->offset == ZEROS_MARK + m->from;
+		return ((m->offset - m->from) & ~TAG_MASK) == ZEROS_MARK;
 	return lacks_mark() && m->readable && !m->writable && !m->executable;
 }
 
@@ -117,15 +120,16 @@ static bool is_refused_to_all(int error)
 	return error == ENOMEM || error == EAGAIN || error == EINVAL;
 }
 
-bool hf_detail_map_zeros(uintptr_t from, uintptr_t to, int prot, bool marked)
+/* @mark 0 = none */
+static bool map_zeros(uintptr_t from, uintptr_t to, int prot, uint64_t mark)
 {
 	const int flags = MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE;
-	int fd = marked ? open_dev_zero() : -1;
+	int fd = mark ? open_dev_zero() : -1;
 	void *at = (void *)from, *mapped = MAP_FAILED;
 
 	if (fd >= 0) {
 		look_for_mark(fd);
-		mapped = hf_detail_map(at, to - from, prot, flags, fd, ZEROS_MARK + from);
+		mapped = hf_detail_map(at, to - from, prot, flags, fd, mark + from);
 		(void)syscall(SYS_close, fd);
 	}
 	if (fd < 0 || (mapped == MAP_FAILED && !is_refused_to_all(errno))) {
@@ -133,6 +137,23 @@ bool hf_detail_map_zeros(uintptr_t from, uintptr_t to, int prot, bool marked)
 		mapped = hf_detail_map(at, to - from, prot, flags | MAP_ANONYMOUS, -1, 0);
 	}
 	return mapped == at;
+}
+
+bool hf_detail_map_zeros(uintptr_t from, uintptr_t to, int prot, bool marked)
+{
+	return map_zeros(from, to, prot, marked ? ZEROS_MARK : 0);
+}
+
+bool hf_detail_map_tagged_zeros(uintptr_t from, uintptr_t to, int prot, uint32_t tag)
+{
+	return map_zeros(from, to, prot, ZEROS_MARK | (uint64_t)tag << TAG_SHIFT);
+}
+
+uint32_t hf_detail_zeros_tag(const struct hf_detail_mapping *zeros)
+{
+	return zeros->device || zeros->inode
+		       ? (uint32_t)(((zeros->offset - zeros->from) & TAG_MASK) >> TAG_SHIFT)
+		       : 0;
 }
 
 bool hf_detail_open_zeros(const struct hf_detail_mapping *m, uintptr_t from, uintptr_t to)

@@ -11,6 +11,8 @@
  * They lack this mark where /dev/zero cannot be opened, or is shown as anonymous memory (gVisor).
  * There, memory that is anonymous, private and can only be read is taken for zeros.
  *
+ * The mark may have a tag, by which hf-run knows what the zeros replace; those of regions have 0.
+ *
  * Context  any thread, async-signal-safe; may change errno
  */
 #include <sys/types.h>
@@ -43,6 +45,14 @@ uintptr_t hf_detail_zeros_behind(uintptr_t to, uintptr_t end);
  * false, with errno, if the kernel refuses; EINVAL: pages are huge.
  */
 bool hf_detail_map_zeros(uintptr_t from, uintptr_t to, int prot, bool marked);
+
+enum { HF_DETAIL_ZEROS_TAGS = 1 << 12 };
+
+/* The same, marked, and with a @tag below that. */
+bool hf_detail_map_tagged_zeros(uintptr_t from, uintptr_t to, int prot, uint32_t tag);
+
+/* The tag of zeros; 0 if they lack the mark. */
+uint32_t hf_detail_zeros_tag(const struct hf_detail_mapping *zeros);
 
 /* Makes zeros writable that one mapping has, as far as it reaches in [from, to). */
 bool hf_detail_open_zeros(const struct hf_detail_mapping *m, uintptr_t from, uintptr_t to);

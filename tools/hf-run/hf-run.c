@@ -28,7 +28,7 @@ enum { CANNOT = 125, CANNOT_RUN = 126, NOT_FOUND = 127 };
 
 static const char usage[] =
 	"Usage: hf-run [--profile[=FILE]] [--profile-signal=SIGNAL] [--validate[=fail]]\n"
-	"              [--] PROGRAM [ARGUMENT...]\n"
+	"              [--lost-pages[=FILE|=fail]] [--] PROGRAM [ARGUMENT...]\n"
 	"\n"
 	"Runs an unmodified program with Holdfast's mutexes and condition variables in place\n"
 	"of glibc's. What the program starts runs with them, too.\n"
@@ -43,6 +43,11 @@ static const char usage[] =
 	"  --validate         report locks taken in both orders, recursion, unlocks by another\n"
 	"                     thread, locks held when a thread ends; the program goes on\n"
 	"  --validate=fail    and exit with status 99 if anything was reported\n"
+	"  --lost-pages       survive a mapped file that is truncated: read zeros in place of\n"
+	"                     what is lost, and report the file on standard error. What the\n"
+	"                     program computes from zeros is not the file's\n"
+	"  --lost-pages=FILE  append the reports to FILE, which is emptied first\n"
+	"  --lost-pages=fail  and exit with status 99 if anything was lost\n"
 	"  --help, --version  print this, or the version\n"
 	"\n"
 	"Exit status: the program's; 125: hf-run cannot run it in this way, and says why;\n"
@@ -337,8 +342,11 @@ static void set_signal(const char *name)
 	(void)setenv("HF_RUN_SIGNAL", text, 1);
 }
 
-/* Children may change their folder, so a relative name becomes an absolute one. */
-static void set_profile(const char *file)
+/*
+ * Children may change their folder, so a relative name becomes an absolute one. @flags: as open()
+ * has them, to see now, and not at the end of an hour's run, whether the file can be written.
+ */
+static void set_file(const char *variable, const char *file, int flags)
 {
 	char folder[PATH_MAX], path[2 * PATH_MAX + 2];
 
@@ -346,15 +354,14 @@ static void set_profile(const char *file)
 		(void)snprintf(path, sizeof(path), "%s/%s", folder, file);
 		file = path;
 	}
-	/* Now, and not at the end of an hour's run. */
 	if (*file) {
-		int opened = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+		int opened = open(file, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666);
 
 		if (opened < 0)
 			fail(CANNOT, "%s can't be written: %s", file, strerror(errno));
 		(void)close(opened);
 	}
-	(void)setenv("HF_RUN_PROFILE", file, 1);
+	(void)setenv(variable, file, 1);
 }
 
 /* Returns where the program is in the arguments. */
@@ -363,6 +370,7 @@ static int read_options(int count, char **arguments)
 	static const struct option options[] = { { "profile", optional_argument, NULL, 'p' },
 						 { "profile-signal", required_argument, NULL, 's' },
 						 { "validate", optional_argument, NULL, 'v' },
+						 { "lost-pages", optional_argument, NULL, 'l' },
 						 { "help", no_argument, NULL, 'h' },
 						 { "version", no_argument, NULL, 'V' },
 						 { NULL, 0, NULL, 0 } };
@@ -371,11 +379,15 @@ static int read_options(int count, char **arguments)
 	opterr = 0;
 	while ((found = getopt_long(count, arguments, "+", options, NULL)) != -1) {
 		if (found == 'p' && (!optarg || *optarg)) {
-			set_profile(optarg ? optarg : "");
+			set_file("HF_RUN_PROFILE", optarg ? optarg : "", 0);
 		} else if (found == 's') {
 			set_signal(optarg);
 		} else if (found == 'v' && (!optarg || strcmp(optarg, "fail") == 0)) {
 			(void)setenv("HF_RUN_VALIDATE", optarg ? "fail" : "report", 1);
+		} else if (found == 'l' && optarg && strcmp(optarg, "fail") == 0) {
+			(void)setenv("HF_RUN_LOST", "fail", 1);
+		} else if (found == 'l' && (!optarg || *optarg)) {
+			set_file("HF_RUN_LOST", optarg ? optarg : "", O_TRUNC);
 		} else if (found == 'h') {
 			(void)fputs(usage, stdout);
 			exit(0);
@@ -417,6 +429,7 @@ int main(int count, char **arguments)
 
 	unsetenv("HF_RUN_PROFILE");
 	unsetenv("HF_RUN_VALIDATE");
+	unsetenv("HF_RUN_LOST");
 	unsetenv("HF_RUN_SIGNAL");
 	first = read_options(count, arguments);
 	if (getenv("HF_RUN_SIGNAL") && !getenv("HF_RUN_PROFILE"))

@@ -99,6 +99,7 @@ struct hf_run_real {
 	void (*(*signal)(int, void (*)(int)))(int);
 	int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 	long (*syscall)(long, long, long, long, long, long, long);
+	int (*mask)(int, const sigset_t *, sigset_t *); /* pthread_sigmask() */
 	void (*exit)(int) __attribute__((noreturn));
 };
 
@@ -341,6 +342,21 @@ void hf_run_signals_start(int request);
 void hf_run_end_by_signal(void);
 /* Writes the profile, and goes on. */
 void hf_run_request(void);
+
+/* Handles a signal in place of the default, unless it is ignored. */
+void hf_run_take_over(int number);
+
+/* ---- run_lost.c: pages that mapped files have lost -------------------------------------- */
+
+/* @where: "" = reports go to standard error; "fail" = there, too; otherwise the file */
+void hf_run_lost_start(const char *where);
+/* Has a page been lost, and is the status to say so? */
+bool hf_run_lost_fails(void);
+/* The handler in place of the default; NULL = the default. */
+void (*hf_run_lost_handler(int number))(int);
+struct sigaction hf_run_lost_action(void);
+/* The program has set a handler of its own. Async-signal-safe. */
+void hf_run_lost_leaves(int number);
 
 /* ---- run_validate.c --------------------------------------------------------------------- */
 

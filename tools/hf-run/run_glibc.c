@@ -62,6 +62,7 @@ static HF_RUN_COLD void find_all(void)
 	hf_run_find(&real.open, "dlopen", NULL);
 	hf_run_find(&real.sigaction, "sigaction", NULL);
 	hf_run_find(&real.signal, "signal", NULL);
+	hf_run_find(&real.mask, "pthread_sigmask", NULL);
 	hf_run_find(&real.create, "pthread_create", NULL);
 	hf_run_find(&real.syscall, "syscall", NULL);
 	hf_run_find(&real.exit, "_exit", NULL); /* the last one: see hf_run_real() */

@@ -4,6 +4,7 @@
  *
  *   HF_RUN_PROFILE    empty: a profile on standard error; otherwise the file
  *   HF_RUN_VALIDATE   "report" or "fail"
+ *   HF_RUN_LOST       "", "fail" or a file: run_lost.c
  *   HF_RUN_SIGNAL     the number of a signal at which the profile is written meanwhile
  *   HF_RUN_PROCESS    the process that hf-run started; the others are its children
  *
@@ -11,7 +12,8 @@
  *   exit(), return from main()   by on_exit(), which runs after all destructors, since this library
  *                                is initialised before the program
  *   _exit(), _Exit()             they are ours, too
- *   quick_exit()                 by at_quick_exit(), likewise last; its status is not changed
+ *   quick_exit()                 by at_quick_exit(), likewise last; its status is only changed by
+ *                                a lost page
  *   INT, TERM, HUP               if the program leaves them to the default: run_signal.c
  *   The child of a vfork() ends nothing: its memory is that of the parent, another process.
  */
@@ -35,7 +37,7 @@ static bool fails; /* --validate=fail */
 static int end(int status)
 {
 	/* Nothing is watched: no system call either, since a sandbox may not allow it. */
-	if (!hf_run_watch || process != getpid())
+	if ((!hf_run_watch && !hf_run_lost_fails()) || process != getpid())
 		return status;
 	process = 0; /* once */
 	if (hf_run_watch & HF_RUN_PROFILE)
@@ -46,7 +48,7 @@ static int end(int status)
 		if (fails && status == 0)
 			return STATUS_OF_REPORTS;
 	}
-	return status;
+	return hf_run_lost_fails() ? STATUS_OF_REPORTS : status;
 }
 
 static void at_exit(int status, void *unused)
@@ -74,6 +76,8 @@ HF_RUN_EXPORT __attribute__((noreturn)) void _Exit(int status)
 static void at_quick(void)
 {
 	(void)end(0);
+	if (hf_run_lost_fails())
+		hf_run_real()->exit(STATUS_OF_REPORTS);
 }
 
 void hf_run_end_by_signal(void)
@@ -114,6 +118,7 @@ __attribute__((constructor)) static void start(void)
 	/* Secure: a setuid program must not write a file that its user names. */
 	const char *profile = secure_getenv("HF_RUN_PROFILE");
 	const char *validate = secure_getenv("HF_RUN_VALIDATE");
+	const char *lost = secure_getenv("HF_RUN_LOST");
 	int kept = errno;
 
 	hf_run_check_layout();
@@ -130,8 +135,10 @@ __attribute__((constructor)) static void start(void)
 	}
 	if (profile)
 		start_profile(profile);
+	if (lost)
+		hf_run_lost_start(lost);
 	(void)on_exit(at_exit, NULL);
-	if (hf_run_watch)
+	if (hf_run_watch || lost)
 		(void)at_quick_exit(at_quick);
 	errno = kept; /* main() begins with 0 */
 }

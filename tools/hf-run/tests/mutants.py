@@ -17,6 +17,7 @@ sys.path.insert(0, os.path.join(ROOT, "tests"))
 
 import mutation  # noqa: E402
 from expected import as_expected, has_waits  # noqa: E402
+from lost_expected import wrong  # noqa: E402
 from checks import Failed, arguments, read, run, sources, start  # noqa: E402
 
 HANG, WRONG = 124, 99  # as of timeout(1), and of hf-run --validate=fail
@@ -105,6 +106,34 @@ MUTANTS = [
     ("symbol.deleted", "src/profile/symbol.c", 'strcmp(path, s->program) == 0 ? "/proc/self/exe" : path', "path", "deleted"),
     ("symbol.fstat", "src/profile/symbol.c", "\toff_t end = lseek(file, 0, SEEK_END);\n",
      "\tstruct stat status;\n\toff_t end = fstat(file, &status) == 0 ? status.st_size : -1;\n", "own"),
+    *(("lost." + name, *more) for name, *more in (
+        ("not_noted", "run_lost.c", "\twrite_report();\n\thf_atomic32_store_relaxed(&has_lost, 1);\n", "\twrite_report();\n",
+         "lost_fails"),
+        ("at_exit", "run_lost.c", "\twrite_report();\n\thf_atomic32_store_relaxed(&has_lost, 1);\n",
+         "\t(void)atexit(write_report);\n\thf_atomic32_store_relaxed(&has_lost, 1);\n", "by_exit"),
+        ("each_reported", "run_lost.c", "\treturn tag && is_mapping_of(&losses[tag], m) ? tag : 0;", "\treturn 0;", "thrice"),
+        ("zeros_of_another", "run_lost.c", "\treturn tag && is_mapping_of(&losses[tag], m) ? tag : 0;", "\treturn tag;",
+         "neighbours"),
+        ("page_of_another", "run_lost.c", "hf_detail_map_tagged_zeros(page, m.to, PROT_READ, tag)",
+         "hf_detail_map_tagged_zeros(page, m.to + size, PROT_READ, tag)", "neighbours", "of another mapping"),
+        ("handler_passed_over", "run_signal.c", "if (ours && action && action->sa_handler == SIG_DFL) {",
+         "if (ours && action && (number == SIGBUS || action->sa_handler == SIG_DFL)) {", "own_handler"),
+        ("handler_not_restored", "run_signal.c", "\t\treturn old;\n\tif (handler == SIG_DFL) {",
+         "\t\treturn old;\n\tif (handler == SIG_DFL && number != SIGBUS) {", "no_handler", "status -7"),
+        ("blocked", "run_signal.c", "\t\t(void)sigdelset(&without, SIGBUS);\n", "", "blocked", "status -7"),
+        ("queued", "run_lost.c", "\treturn HF_ARCH_CONTEXT_FAULTED_AT(context, at) &&\n\t       (code", "\treturn (code", "queued"),
+        ("fetched", "run_lost.c", "(code ^ at) >= (uintptr_t)sysconf(_SC_PAGESIZE);", "code;", "fetched", "status -11"),
+        ("read_only_written", "run_lost.c", "\tif (!loss->is_writable)\n", "\tif (loss == losses)\n", "writes_read_only"),
+        ("write_not_seen", "run_lost.c", "if (m.writable && (!tag || !sees_writes()))", "if (m.writable)", "writes_shared"),
+        ("write_raises", "run_lost.c", "if (m.writable && (!tag || !sees_writes()))", "if (m.writable && !tag)", "writes_handled"),
+        ("cancelled", "run_lost.c", "pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state)",
+         "pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state)", "cancelled", r"line \d+: is_read"),
+        ("errno", "run_lost.c", "\t\tdie_of(number, info);\n\terrno = kept;\n",
+         "\t\tdie_of(number, info);\n\terrno = kept + 1;\n", "interrupted", "errno == 42"),
+        ("no_proc", "run_lost.c", "hf_detail_map_zeros(page, m.to, PROT_READ | PROT_WRITE, false);", "false;", "sandboxed",
+         "status -7"),
+        ("no_name", "src/region/mapping.c", "hf_detail_maps_next(&text, m, path, room)", "hf_detail_maps_next(&text, m, NULL, 0)",
+         "old_kernel"))),
     ("print.on_the_stack", "src/profile/print.c", "\tva_list arguments;\n\tint len;\n\n\tif (p->len >",
      "\tvolatile char more[65536];\n\tva_list arguments;\n\tint len;\n\n\tfor (int i = 65535; i > 0; i -= 1024)\n"
      "\t\tmore[i] = 0;\n\tif (p->len >", "small"),
@@ -135,6 +164,8 @@ def wrapped(profile):
 
 # What finds them: the program, its argument, what is watched; of a profile what is true.
 REPORTS = {"HF_RUN_VALIDATE": "report"}
+LOST = ("by_exit", "thrice", "neighbours", "own_handler", "no_handler", "blocked", "queued", "fetched", "writes_read_only",
+        "writes_shared", "writes_handled", "cancelled", "interrupted", "sandboxed", "old_kernel")
 RUNS = {"windows": ("conform", "windows", {}), "brief": ("conform", "brief", {}), "handoff": ("conform", "handoff", {}),
         "opens": ("opens", "", {}),
         "late": ("late", "", REPORTS),
@@ -144,7 +175,19 @@ RUNS = {"windows": ("conform", "windows", {}), "brief": ("conform", "brief", {})
         "waits": ("counts", "waits", has_waits), "sleeps": ("counts", "sleeps", lambda profile: profile["threads"] == 7),
         "profiled": ("conform", "brief", {"HF_RUN_PROFILE": ""}),
         "begins": ("counts", "begins", exact), "deleted": ("counts", "deleted", exact),
+        "lost_fails": ("lost", "by_exit", {"HF_RUN_LOST": "fail"}),
+        **{what: ("lost", what, {"HF_RUN_LOST": ""}) for what in LOST},
         **{what: ("counts", what, {"HF_RUN_PROFILE": "", "HF_RUN_SIGNAL": "12"}) for what in ("closed_pipe", "full_pipe")}}
+
+
+def lost_status(case, status, output, where):
+    """0 = the case ended as expected, and with 99 if a loss is to fail."""
+    if where == "fail":
+        status = 7 if status == 99 else 0
+    lines = output.splitlines(keepends=True)
+    reports, printed = ("".join(line for line in lines if line.startswith("holdfast:") == of) for of in (True, False))
+    is_wrong = wrong(case, status, printed, reports)
+    return (WRONG if status in (0, 7) else status) if is_wrong else 0
 
 
 def compiled(options, folder, source):
@@ -172,7 +215,8 @@ def attempt(options, library, which, seconds=SECONDS):
     is_right = None
     if callable(watched):
         is_right, watched = watched, {"HF_RUN_PROFILE": profile, "HF_RUN_SIGNAL": "12"}
-    with subprocess.Popen([options.programs[program], *argument.split()], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    words = [argument, os.path.dirname(library)] if program == "lost" else argument.split()
+    with subprocess.Popen([options.programs[program], *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, errors="replace", start_new_session=True,
                           env=dict(os.environ, LD_PRELOAD=library, **watched)) as child:
         try:
@@ -181,7 +225,9 @@ def attempt(options, library, which, seconds=SECONDS):
             os.killpg(child.pid, signal.SIGKILL)  # its children, too, which would keep the pipe open
             return HANG, child.communicate()[0]
     status = child.returncode
-    if status == 7:  # counts and own end so
+    if program == "lost":
+        status = lost_status(argument, status, output, watched["HF_RUN_LOST"])
+    elif status == 7:  # counts and own end so
         status = 0 if not is_right or is_right(json.loads(read(profile + ".json"))) else WRONG
     elif watched == REPORTS and status == 0 and not as_expected(argument or "nothing", output):
         return WRONG, output
