@@ -6,6 +6,7 @@
 #include "holdfast/extern.h"
 #include "holdfast/lockref_waitfree.h"
 #include "holdfast/mutex.h"
+#include "holdfast/mutex_recursive.h"
 #include "holdfast/nofault.h"
 #include "holdfast/rcuref.h"
 #include "holdfast/refcount.h"
@@ -33,6 +34,7 @@ static const struct constant constants[] = {
 	TYPE(hf_lockref_waitfree_t)
 	TYPE(hf_mutex_t)
 	TYPE(hf_mutex_shared_t)
+	TYPE(hf_mutex_recursive_t)
 	TYPE(hf_cond_t)
 	TYPE(hf_cond_shared_t)
 	TYPE(hf_region_t)
@@ -86,6 +88,7 @@ static const struct constant constants[] = {
 	VALUE(HF_REPORT_SATURATED)
 	VALUE(HF_REPORT_LOCK_HELD_AT_EXIT)
 	VALUE(HF_REPORT_REGION_OPEN_AT_EXIT)
+	VALUE(HF_REPORT_LOCK_DEPTH_OVF)
 	VALUE(HF_REPORT_KINDS)
 	VALUE(HF_REPORT_MODE_WARN)
 	VALUE(HF_REPORT_MODE_ABORT)
