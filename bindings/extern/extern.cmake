@@ -7,6 +7,7 @@ set(HF_EXTERN_SOURCES
 	${HF_EXTERN_DIR}/src/constants.c
 	${HF_EXTERN_DIR}/src/lockref.c
 	${HF_EXTERN_DIR}/src/mutex.c
+	${HF_EXTERN_DIR}/src/mutex_recursive.c
 	${HF_EXTERN_DIR}/src/nofault.c
 	${HF_EXTERN_DIR}/src/rcuref.c
 	${HF_EXTERN_DIR}/src/refcount.c

@@ -18,6 +18,7 @@
 #include "lockref_counted.h"
 #include "lockref_waitfree.h"
 #include "mutex.h"
+#include "mutex_recursive.h"
 #include "nofault.h"
 #include "rcuref.h"
 #include "refcount.h"

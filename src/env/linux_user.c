@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE /* sched_getcpu */
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -82,6 +83,11 @@ uint32_t hf_env_processor(void)
 
 	errno = kept;
 	return processor > 0 ? (uint32_t)processor : 0;
+}
+
+uint64_t hf_env_thread(void)
+{
+	return (uint64_t)(uintptr_t)pthread_self();
 }
 
 void hf_env_yield(void)

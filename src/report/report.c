@@ -30,6 +30,7 @@ static const char *const texts[HF_REPORT_KINDS] = {
 	[HF_REPORT_REGION_OPEN_AT_EXIT] = "region: open in a thread that ends; it is closed",
 	[HF_REPORT_LOCK_UPGRADE] = "lock: write-locked by a thread that reads it; deadlock",
 	[HF_REPORT_LOCK_WRONG_KIND] = "lock: a reader unlocks as a writer, or the reverse",
+	[HF_REPORT_LOCK_DEPTH_OVF] = "lock: locked too often by its holder; it stays locked",
 };
 
 /* This copy's state, in use until the copies of the library share one. */
@@ -37,7 +38,7 @@ static struct hf_detail_report_state own;
 static struct hf_detail_report_state *state = &own;
 
 /* For debuggers, by unique names. packaging/share/gdb/holdfast.py knows this number of kinds. */
-HF_STATIC_ASSERT(HF_REPORT_KINDS == 23, "packaging/share/gdb/holdfast.py");
+HF_STATIC_ASSERT(HF_REPORT_KINDS == 24, "packaging/share/gdb/holdfast.py");
 static const hf_atomic32_t *const hf_detail_report_counts __attribute__((used)) = own.counts;
 static const char *const *const hf_detail_report_texts __attribute__((used)) = texts;
 

@@ -190,8 +190,11 @@ const row rows[] = {
 		  hf_report_at(HF_REPORT_ADD_UAF, good(), nullptr);
 		  (void)hf_report_count(HF_REPORT_ADD_OVF), (void)hf_report_text(HF_REPORT_ADD_OVF);
 	  } },
-	{ { "hf_env_deadline", "hf_env_yield", "hf_version" },
-	  [] { (void)hf_env_deadline(1), hf_env_yield(), (void)hf_version(); } },
+	{ { "hf_env_deadline", "hf_env_thread", "hf_env_yield", "hf_version" },
+	  [] {
+		  (void)hf_env_deadline(1), (void)hf_env_thread(), hf_env_yield();
+		  (void)hf_version();
+	  } },
 };
 
 void call_all()

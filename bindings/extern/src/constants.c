@@ -6,6 +6,7 @@
 #include "holdfast/extern.h"
 #include "holdfast/lockref_waitfree.h"
 #include "holdfast/mutex.h"
+#include "holdfast/mutex_recursive.h"
 #include "holdfast/nofault.h"
 #include "holdfast/rcuref.h"
 #include "holdfast/refcount.h"
@@ -35,6 +36,7 @@ static const struct constant constants[] = {
 	TYPE(hf_mutex_t)
 	TYPE(hf_mutex_shared_t)
 	TYPE(hf_rwlock_t)
+	TYPE(hf_mutex_recursive_t)
 	TYPE(hf_cond_t)
 	TYPE(hf_cond_shared_t)
 	TYPE(hf_region_t)
@@ -90,6 +92,7 @@ static const struct constant constants[] = {
 	VALUE(HF_REPORT_REGION_OPEN_AT_EXIT)
 	VALUE(HF_REPORT_LOCK_UPGRADE)
 	VALUE(HF_REPORT_LOCK_WRONG_KIND)
+	VALUE(HF_REPORT_LOCK_DEPTH_OVF)
 	VALUE(HF_REPORT_KINDS)
 	VALUE(HF_REPORT_MODE_WARN)
 	VALUE(HF_REPORT_MODE_ABORT)

@@ -20,8 +20,8 @@
  *   spinning     hf_env_spin_hints: how many spin hints take a given time; hf_env_processors: how
  *                many processors there are
  *   parking      HF_ENV_HAS_PARK, and if it is 1 hf_env_park, hf_env_unpark (wait on a word, wake
- *                its waiters), hf_env_deadline, hf_env_yield. Then there is mutex.h, and waiters of
- *                a spinlock do not queue; if it is 0 there is no mutex.h, and they do
+ *                its waiters), hf_env_deadline, hf_env_thread, hf_env_yield. Then there is mutex.h,
+ *                and waiters of a spinlock do not queue; if it is 0 there is no mutex.h, and they do
  *   lockref      HF_LOCKREF_LOCK_HEADER, if lockrefs hold another 4-byte lock: a header with the
  *                type hf_env_lockref_lock_t and the functions hf_env_lockref_lock, _trylock,
  *                _unlock and _is_locked (lockref.h has the requirements)

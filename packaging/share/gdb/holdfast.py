@@ -25,7 +25,7 @@ import gdb
 BUCKETS = 1024
 LINE = 64  # bytes, HF_ARCH_CACHE_LINE of all processors
 MOST = 100000  # a list with more elements is corrupt
-KINDS = 23  # of enum hf_report_kind
+KINDS = 24  # of enum hf_report_kind
 SITE = 136  # bytes of one of the profile's sites, of which part i of its table has 64 << i
 PARTS = 16
 

@@ -67,6 +67,15 @@ functions! {
         fn hf_mutex_trylock(mutex: *mut hf_mutex_t) -> bool;
         fn hf_mutex_unlock(mutex: *mut hf_mutex_t);
     }
+    "holdfast/mutex_recursive.h" {
+        fn hf_mutex_recursive_init(mutex: *mut hf_mutex_recursive_t);
+        fn hf_mutex_recursive_is_mine(mutex: *const hf_mutex_recursive_t) -> bool;
+        fn hf_mutex_recursive_lock(mutex: *mut hf_mutex_recursive_t);
+        fn hf_mutex_recursive_lock_timeout(mutex: *mut hf_mutex_recursive_t, timeout: u64) -> bool;
+        fn hf_mutex_recursive_trylock(mutex: *mut hf_mutex_recursive_t) -> bool;
+        fn hf_mutex_recursive_unlock(mutex: *mut hf_mutex_recursive_t);
+        fn hf_mutex_recursive_wait_until(mutex: *mut hf_mutex_recursive_t, cond: *mut hf_cond_t, deadline: u64) -> bool;
+    }
     "holdfast/nofault_copy.h" {
         fn hf_clear_chosen() -> *const c_char;
         fn hf_clear_nofault(dst: *mut c_void, len: usize) -> usize;

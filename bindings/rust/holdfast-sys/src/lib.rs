@@ -71,6 +71,7 @@ zeroed! {
     hf_mutex_t, u32, 1, "A mutex of one process: `holdfast/mutex.h`.";
     hf_mutex_shared_t, u32, 1, "A mutex between processes: `holdfast/mutex.h`.";
     hf_rwlock_t, u32, 1, "A reader-writer lock: `holdfast/rwlock.h`.";
+    hf_mutex_recursive_t, u64, 2, "A recursive mutex of one process: `holdfast/mutex_recursive.h`.";
     hf_cond_t, u32, 1, "A condition variable of one process: `holdfast/cond.h`.";
     hf_cond_shared_t, u32, 1, "A condition variable between processes: `holdfast/cond.h`.";
     hf_spinlock_t, u32, 1, "A spinlock: `holdfast/spinlock.h`.";
@@ -282,6 +283,7 @@ constants! {
     HF_REPORT_REGION_OPEN_AT_EXIT: hf_report_kind = 20;
     HF_REPORT_LOCK_UPGRADE: hf_report_kind = 21;
     HF_REPORT_LOCK_WRONG_KIND: hf_report_kind = 22;
+    HF_REPORT_LOCK_DEPTH_OVF: hf_report_kind = 23;
     HF_REPORT_MODE_WARN: hf_report_mode = 0;
     HF_REPORT_MODE_ABORT: hf_report_mode = 1;
     HF_REPORT_MODE_COUNT: hf_report_mode = 2;

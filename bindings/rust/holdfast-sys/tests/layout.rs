@@ -59,6 +59,7 @@ fn types() {
         "hf_mutex_t" hf_mutex_t;
         "hf_mutex_shared_t" hf_mutex_shared_t;
         "hf_rwlock_t" hf_rwlock_t;
+        "hf_mutex_recursive_t" hf_mutex_recursive_t;
         "hf_cond_t" hf_cond_t;
         "hf_cond_shared_t" hf_cond_shared_t;
         "hf_spinlock_t" hf_spinlock_t;
@@ -96,6 +97,7 @@ fn initialisers() {
         hf_mutex_t::from_words([7]), hf_mutex_t::INIT, hf_mutex_init();
         hf_mutex_shared_t::from_words([7]), hf_mutex_shared_t::INIT, hf_mutex_shared_init();
         hf_rwlock_t::from_words([7]), hf_rwlock_t::INIT, hf_rwlock_init();
+        hf_mutex_recursive_t::from_words([7, 7]), hf_mutex_recursive_t::INIT, hf_mutex_recursive_init();
         hf_cond_t::from_words([7]), hf_cond_t::INIT, hf_cond_init();
         hf_cond_shared_t::from_words([7]), hf_cond_shared_t::INIT, hf_cond_shared_init();
         hf_spinlock_ticket_t::from_words([7; 2]), hf_spinlock_ticket_t::INIT, hf_spinlock_ticket_init();

@@ -204,6 +204,12 @@ bool hf_env_barrier_now(void);
 uint64_t hf_env_signals_block(void);
 void hf_env_signals_restore(uint64_t before);
 
+/*
+ * A number, not 0, that no other living thread of the process has. All copies of the library agree
+ * on it, and the thread of a fork's child keeps its parent's. Makes no system call.
+ */
+uint64_t hf_env_thread(void) HF_API __attribute__((__const__));
+
 /* Yields this processor to another runnable thread. */
 void hf_env_yield(void) HF_API;
 
