@@ -185,6 +185,8 @@ inline void hf_env_yield(const hf_model::where &at = HF_MODEL_HERE)
 	rl::yield(1, at);
 }
 
+extern "C" {
+
 /* src/env/env.h: the process, which is 1, and the thread. No thread ends before the others. */
 inline uint64_t hf_detail_env_thread()
 {
@@ -201,5 +203,7 @@ inline void hf_detail_env_pause(uint32_t)
 {
 	rl::yield(1, HF_MODEL_HERE);
 }
+
+} /* extern "C" */
 
 #endif
