@@ -148,9 +148,10 @@ HF_INLINE bool hf_cond_wait_until(hf_cond_t *cond, hf_mutex_t *mutex, uint64_t d
 
 	if (!HF_DETAIL_VALIDATE_UNLOCK(&mutex->word, hf_detail_mutex_is_locked(&mutex->word)))
 		return true;
-	HF_DETAIL_TSAN_RELEASE(&mutex->word);
+	HF_DETAIL_TSAN_UNLOCK(&mutex->word);
 	signalled = hf_detail_cond_wait(&cond->waiters, &mutex->word, deadline);
-	HF_DETAIL_TSAN_ACQUIRE(&mutex->word);
+	HF_DETAIL_TSAN_LOCK(&mutex->word);
+	HF_DETAIL_TSAN_LOCKED(&mutex->word);
 	HF_DETAIL_VALIDATE_LOCKED(&mutex->word);
 	return signalled;
 }
@@ -210,9 +211,10 @@ HF_INLINE bool hf_cond_shared_wait_until(hf_cond_shared_t *cond, hf_mutex_shared
 
 	if (!HF_DETAIL_VALIDATE_UNLOCK(&mutex->word, hf_detail_mutex_is_locked(&mutex->word)))
 		return true;
-	HF_DETAIL_TSAN_RELEASE(&mutex->word);
+	HF_DETAIL_TSAN_UNLOCK(&mutex->word);
 	signalled = hf_detail_cond_shared_wait(&cond->sequence, &mutex->word, deadline);
-	HF_DETAIL_TSAN_ACQUIRE(&mutex->word);
+	HF_DETAIL_TSAN_LOCK(&mutex->word);
+	HF_DETAIL_TSAN_LOCKED(&mutex->word);
 	HF_DETAIL_VALIDATE_LOCKED(&mutex->word);
 	return signalled;
 }

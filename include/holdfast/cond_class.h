@@ -10,8 +10,8 @@
  *
  * Operations
  *   wait                      as that of std::condition_variable, also with a predicate
- *   wait_for, wait_until      the same with a limit, of any clock; a bool replaces std::cv_status:
- *                             false = timed out, or what the predicate returned last
+ *   wait_for, wait_until      the same with a limit, of any clock: a wait_result, or the bool that
+ *                             the predicate returned last
  *   notify_one, notify_all    wake one waiter, or all of them
  *
  * Example     std::unique_lock<hf::mutex> lock(mutex);
@@ -23,9 +23,49 @@
 #if defined(__cplusplus) && HF_ENV_HAS_PARK
 HF_BEGIN_CXX
 
-/* As std::condition_variable, for std::unique_lock<hf::mutex>; a bool replaces std::cv_status. */
+/*
+ * True = signalled, or spurious; false = timed out. Becomes, and compares with, std::cv_status: as a
+ * template, so that the header need not include <condition_variable>.
+ */
+class wait_result {
+public:
+	explicit HF_DETAIL_CONSTEXPR wait_result(bool signalled) noexcept : signalled_(signalled) {}
+	HF_DETAIL_CONSTEXPR operator bool() const noexcept { return signalled_; }
+	template <class Status, class = decltype(Status::no_timeout)>
+	HF_DETAIL_CONSTEXPR operator Status() const noexcept
+	{
+		return signalled_ ? Status::no_timeout : Status::timeout;
+	}
+	template <class Status, class = decltype(Status::no_timeout)>
+	friend HF_DETAIL_CONSTEXPR bool operator==(wait_result result, Status status) noexcept
+	{
+		return static_cast<Status>(result) == status;
+	}
+	template <class Status, class = decltype(Status::no_timeout)>
+	friend HF_DETAIL_CONSTEXPR bool operator==(Status status, wait_result result) noexcept
+	{
+		return static_cast<Status>(result) == status;
+	}
+	template <class Status, class = decltype(Status::no_timeout)>
+	friend HF_DETAIL_CONSTEXPR bool operator!=(wait_result result, Status status) noexcept
+	{
+		return static_cast<Status>(result) != status;
+	}
+	template <class Status, class = decltype(Status::no_timeout)>
+	friend HF_DETAIL_CONSTEXPR bool operator!=(Status status, wait_result result) noexcept
+	{
+		return static_cast<Status>(result) != status;
+	}
+
+private:
+	bool signalled_;
+};
+
+/* As std::condition_variable, for std::unique_lock<hf::mutex>. */
 class condition_variable {
 public:
+	typedef hf_cond_t *native_handle_type;
+
 	/* Constant-initialized (all bytes 0): a global one can be used in any constructor. */
 	HF_DETAIL_CONSTEXPR condition_variable() noexcept : raw_() {}
 	condition_variable(const condition_variable &) = delete;
@@ -45,13 +85,13 @@ public:
 		while (!predicate())
 			wait(lock);
 	}
-	/* Accepts any clock. False = timed out; true = signalled, or spurious. */
+	/* Accepts any clock. */
 	template <class Lock, class TimePoint>
-	bool wait_until(Lock &lock, const TimePoint &time)
+	wait_result wait_until(Lock &lock, const TimePoint &time)
 	{
-		return hf_cond_wait_timeout(&raw_, lock.mutex()->native_handle(),
-					    hf_detail_nanoseconds_until(time)) ||
-		       hf_detail_nanoseconds_until(time) != 0;
+		return wait_result(hf_cond_wait_timeout(&raw_, lock.mutex()->native_handle(),
+							hf_detail_nanoseconds_until(time)) ||
+				   hf_detail_nanoseconds_until(time) != 0);
 	}
 	/* Returns what the predicate returned last. */
 	template <class Lock, class TimePoint, class Predicate>
@@ -64,10 +104,10 @@ public:
 		return true;
 	}
 	template <class Lock, class Duration>
-	bool wait_for(Lock &lock, const Duration &duration)
+	wait_result wait_for(Lock &lock, const Duration &duration)
 	{
-		return hf_cond_wait_timeout(&raw_, lock.mutex()->native_handle(),
-					    hf_detail_nanoseconds(duration));
+		return wait_result(hf_cond_wait_timeout(&raw_, lock.mutex()->native_handle(),
+							hf_detail_nanoseconds(duration)));
 	}
 	template <class Lock, class Duration, class Predicate>
 	bool wait_for(Lock &lock, const Duration &duration, Predicate predicate)
@@ -80,7 +120,7 @@ public:
 		}
 		return true;
 	}
-	hf_cond_t *native_handle() noexcept { return &raw_; }
+	native_handle_type native_handle() noexcept { return &raw_; }
 
 private:
 	hf_cond_t raw_;

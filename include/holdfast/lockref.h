@@ -87,6 +87,7 @@
  * Source   LKML 2019, "Disable lockref on arm64"; docs/design/0006-lockref.md
  */
 #include "internal/atomic.h"
+#include "internal/tsan.h"
 #include "internal/wait.h"
 #include "report.h"
 #include "validate.h"
@@ -369,6 +370,7 @@ HF_SLOW bool hf_detail_lockref_put_or_lock_slow(hf_lockref_t *l) HF_NO_THREAD_SA
 HF_INLINE void hf_lockref_init(hf_lockref_t *l, int32_t count)
 {
 	HF_DETAIL_VALIDATE_INIT(hf_detail_lockref_lock(l));
+	HF_DETAIL_TSAN_INIT(hf_detail_lockref_lock(l));
 	hf_atomic64_store_relaxed(&l->word, HF_DETAIL_LOCKREF_WORD(count));
 }
 

@@ -150,6 +150,7 @@ HF_INLINE uint64_t hf_detail_waitfree_with(uint64_t word, uint32_t count)
 HF_INLINE void hf_lockref_waitfree_init(hf_lockref_waitfree_t *l, int32_t count)
 {
 	HF_DETAIL_VALIDATE_INIT(hf_detail_waitfree_lock(l));
+	HF_DETAIL_TSAN_INIT(hf_detail_waitfree_lock(l));
 	hf_atomic64_store_relaxed(&l->word, HF_DETAIL_LOCKREF_WORD(count));
 }
 

@@ -79,6 +79,7 @@
  */
 #include "internal/guard.h"
 #include "internal/parking.h"
+#include "internal/tsan.h"
 #include "validate.h"
 
 #if HF_ENV_HAS_PARK
@@ -175,11 +176,13 @@ HF_INLINE bool hf_detail_mutex_lock(hf_atomic32_t *word, uint64_t deadline)
 {
 	if (!HF_DETAIL_VALIDATE_LOCK(word, hf_detail_mutex_is_locked(word)))
 		return true;
-	if (HF_UNLIKELY(!hf_detail_mutex_try_lock(word))) {
-		if (!hf_detail_mutex_lock_slow(word, deadline))
-			return false;
-		HF_DETAIL_TSAN_ACQUIRE(word);
+	HF_DETAIL_TSAN_LOCK(word);
+	if (HF_UNLIKELY(!hf_detail_mutex_try_lock(word)) &&
+	    !hf_detail_mutex_lock_slow(word, deadline)) {
+		HF_DETAIL_TSAN_TIMED_OUT(word);
+		return false;
 	}
+	HF_DETAIL_TSAN_LOCKED(word);
 	HF_DETAIL_VALIDATE_LOCKED(word);
 	return true;
 }
@@ -189,7 +192,7 @@ HF_INLINE bool hf_detail_mutex_trylock(hf_atomic32_t *word, uint32_t mark)
 	bool locked = HF_LIKELY(hf_detail_mutex_swap(word, mark));
 
 	if (locked) {
-		HF_DETAIL_TSAN_ACQUIRE(word);
+		HF_DETAIL_TSAN_TRYLOCKED(word);
 		HF_DETAIL_VALIDATE_LOCKED(word);
 	}
 	return locked;
@@ -197,8 +200,10 @@ HF_INLINE bool hf_detail_mutex_trylock(hf_atomic32_t *word, uint32_t mark)
 
 HF_INLINE void hf_detail_mutex_unlock(hf_atomic32_t *word)
 {
-	if (HF_DETAIL_VALIDATE_UNLOCK(word, hf_detail_mutex_is_locked(word)))
-		hf_detail_mutex_release(word);
+	if (!HF_DETAIL_VALIDATE_UNLOCK(word, hf_detail_mutex_is_locked(word)))
+		return;
+	HF_DETAIL_TSAN_UNLOCK(word);
+	hf_detail_mutex_release(word);
 }
 
 /* True = locked. */
@@ -206,11 +211,13 @@ HF_INLINE bool hf_detail_mutex_shared_lock(hf_atomic32_t *word, uint64_t deadlin
 {
 	if (!HF_DETAIL_VALIDATE_LOCK(word, hf_detail_mutex_is_locked(word)))
 		return true;
-	if (HF_UNLIKELY(!hf_detail_mutex_shared_try_lock(word))) {
-		if (!hf_detail_mutex_shared_lock_slow(word, deadline))
-			return false;
-		HF_DETAIL_TSAN_ACQUIRE(word);
+	HF_DETAIL_TSAN_LOCK(word);
+	if (HF_UNLIKELY(!hf_detail_mutex_shared_try_lock(word)) &&
+	    !hf_detail_mutex_shared_lock_slow(word, deadline)) {
+		HF_DETAIL_TSAN_TIMED_OUT(word);
+		return false;
 	}
+	HF_DETAIL_TSAN_LOCKED(word);
 	HF_DETAIL_VALIDATE_LOCKED(word);
 	return true;
 }
@@ -231,6 +238,7 @@ HF_INLINE void hf_detail_mutex_shared_release(hf_atomic32_t *word)
 HF_INLINE void hf_mutex_init(hf_mutex_t *mutex)
 {
 	HF_DETAIL_VALIDATE_INIT(&mutex->word);
+	HF_DETAIL_TSAN_INIT(&mutex->word);
 	hf_atomic32_store_relaxed(&mutex->word, 0);
 }
 
@@ -304,6 +312,7 @@ HF_INLINE bool hf_mutex_is_locked(const hf_mutex_t *mutex)
 HF_INLINE void hf_mutex_shared_init(hf_mutex_shared_t *mutex)
 {
 	HF_DETAIL_VALIDATE_INIT(&mutex->word);
+	HF_DETAIL_TSAN_INIT(&mutex->word);
 	hf_atomic32_store_relaxed(&mutex->word, 0);
 }
 
@@ -333,8 +342,10 @@ HF_INLINE HF_MUST_CHECK bool hf_mutex_shared_trylock(hf_mutex_shared_t *mutex)
 HF_INLINE void hf_mutex_shared_unlock(hf_mutex_shared_t *mutex)
 	HF_RELEASE(mutex) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	if (HF_DETAIL_VALIDATE_UNLOCK(mutex, hf_detail_mutex_is_locked(&mutex->word)))
-		hf_detail_mutex_shared_release(&mutex->word);
+	if (!HF_DETAIL_VALIDATE_UNLOCK(mutex, hf_detail_mutex_is_locked(&mutex->word)))
+		return;
+	HF_DETAIL_TSAN_UNLOCK(&mutex->word);
+	hf_detail_mutex_shared_release(&mutex->word);
 }
 
 /* hf_mutex_shared_is_locked - as hf_mutex_is_locked(). Ordering: none. */

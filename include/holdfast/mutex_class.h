@@ -59,9 +59,10 @@ public:
 	HF_DETAIL_CONSTEXPR mutex() noexcept : raw_() {}
 	mutex(const mutex &) = delete;
 	mutex &operator=(const mutex &) = delete;
-#if HF_VALIDATE
+#if HF_VALIDATE || HF_TSAN
 	~mutex()
 	{
+		HF_DETAIL_TSAN_DESTROY(&raw_.word, is_locked());
 		HF_DETAIL_VALIDATE_FORGET(&raw_.word);
 	}
 #endif

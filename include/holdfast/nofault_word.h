@@ -34,6 +34,7 @@
  * Source   docs/design/0009-nofault.md
  */
 #include "internal/nofault/sanitize.h"
+#include "internal/tsan.h"
 #include "nofault_handler.h"
 
 /*

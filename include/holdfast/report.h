@@ -63,7 +63,7 @@ enum hf_report_kind {
 	HF_REPORT_LOCK_WRONG_OWNER,    /* unlock by a thread that does not hold it (HF_VALIDATE) */
 	HF_REPORT_LOCK_UNLOCKED,       /* unlock of a lock that is not held (HF_VALIDATE) */
 	HF_REPORT_LOCK_HELD_LONG,      /* held beyond the limit (HF_VALIDATE) */
-	HF_REPORT_LOCK_ORDER,          /* two locks taken in both orders (HF_VALIDATE) */
+	HF_REPORT_LOCK_ORDER,          /* locks taken in orders that can deadlock (HF_VALIDATE) */
 	HF_REPORT_SATURATED,         /* any of inc to sub on a saturated count: it leaks already */
 	HF_REPORT_LOCK_HELD_AT_EXIT, /* held by a thread that ends (HF_VALIDATE) */
 	HF_REPORT_REGION_OPEN_AT_EXIT, /* region open in a thread that ends: it is closed */
@@ -90,7 +90,13 @@ struct hf_report_details {
 	const void *object;
 	const void *site;       /* inside of the call that did it; NULL = not known */
 	const void *other;      /* LOCK_ORDER: the lock that is held; else NULL */
-	const void *other_site; /* LOCK_ORDER: where the two were taken the other way round */
+	const void *other_site; /* LOCK_ORDER: where an order was taken that leads back */
+	/*
+	 * LOCK_ORDER: the places that lead from the object back to the other lock, each of which
+	 * took a lock under that of the one before it; the first is other_site. At most 16.
+	 */
+	const void *const *places;
+	uint32_t place_count;
 };
 
 /* The same with all details, which are valid until it returns. */

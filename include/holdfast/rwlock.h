@@ -83,6 +83,7 @@
  */
 #include "internal/guard.h"
 #include "internal/parking.h"
+#include "internal/tsan.h"
 #include "validate.h"
 
 #if HF_ENV_HAS_PARK

@@ -18,10 +18,12 @@
  *
  *     thread: [ lock A, t=17, depth 1 ] [ lock B, t=21, depth 2 ] ... up to HF_VALIDATE_HELD
  *
- *   One table for all threads has the pairs of classes that some thread has held at the same time,
- *   and for each order the place where the second lock was taken.
+ *   One table for all threads has the pairs of classes of which some thread has taken one while it
+ *   held the other, with the place where it did so first, and up to four gates: the other locks
+ *   that it held, each time. The pairs are the edges of a graph, in which a cycle is a deadlock if
+ *   as many threads are in it at once.
  *
- *     pairs:  [ A, B: B under A at parse.c:12, A under B nowhere yet ] ... up to HF_VALIDATE_PAIRS
+ *     pairs:  [ B under A at parse.c:12, gates: none ] ... up to HF_VALIDATE_PAIRS
  *
  *   The class of a lock is the place that called its init, or the name that hf_validate_set_class()
  *   gave it: a cache's thousand entries have one class, so their order against the table's lock is
@@ -31,9 +33,11 @@
  *
  * Behaviour
  *   lock, held by this thread      reported (recursion); granted, one deeper
- *   lock B while A is held, after  reported (order) once a pair, with both places: two threads that
- *     some thread took A under B,  do so at once, with the same two locks, deadlock; taken
- *     or locks of their classes
+ *   lock B while A is held, after  reported (order) once a cycle, with all its places: threads that
+ *     A was taken under B, or      do so at once, with the same locks, deadlock; taken
+ *     under C, and C under B,
+ *     and so on, or locks of
+ *     their classes
  *   unlock, held by another thread reported (wrong owner); nothing is done
  *   unlock, not held               reported (unlocked); nothing is done
  *   write-lock, and this thread    reported (upgrade); it then waits for itself: a deadlock, or a
@@ -49,9 +53,11 @@
  *     room for                     line of output, and their order is not watched
  *
  *   The order is that of lock and lock_timeout. A trylock does not wait, so it may come in any
- *   order; what is locked while its lock is held counts. Cycles of three locks are not detected. A
- *   third lock that is always held around both orders makes them harmless, but is not considered:
- *   such a program calls hf_validate_set_order(false).
+ *   order; what is locked while its lock is held counts. A cycle is harmless, and not reported, if
+ *   one lock is always held around two of its pairs: only one thread can be there. That lock counts
+ *   by its address, not by its class, and not if a reader holds it. A pair that closes several
+ *   cycles is reported with the shortest one. A search looks at 1,024 pairs at most; if that did not
+ *   suffice, it is counted with the pairs without room.
  *
  *   A lock is identified by its address. It is forgotten when init makes a new lock of the memory,
  *   or, in C++, when it is destroyed; C code that frees locks and makes new ones of zeroed memory
@@ -69,9 +75,9 @@
  *   V1  A signal handler releases the locks that it takes: it leaves this thread's list as it was.
  *   V2  A lock that is on a thread's list but is not locked, or was last taken by another thread,
  *       was released in code without validation: it is removed from the list, and not granted.
- *   V3  If two threads take a pair for the first time at once, in opposite orders, at least one of
- *       them finds the other's: each first writes its place and then looks, sequentially
- *       consistent.
+ *   V3  If several threads take the pairs of a cycle for the first time at once, at least one of
+ *       them finds all others': each first puts its own into a list and then searches the lists,
+ *       sequentially consistent.
  *   V4  Pairs are added by compare-and-swap, and never removed: no lock is taken, as in report.h.
  */
 #include "report.h"

@@ -24,7 +24,7 @@ static const char *const texts[HF_REPORT_KINDS] = {
 	[HF_REPORT_LOCK_WRONG_OWNER] = "lock: unlock by a thread that does not hold it; not done",
 	[HF_REPORT_LOCK_UNLOCKED] = "lock: unlock of a lock that nobody holds; not done",
 	[HF_REPORT_LOCK_HELD_LONG] = "lock: held beyond the limit",
-	[HF_REPORT_LOCK_ORDER] = "lock: order inverted, a deadlock if both are taken at once",
+	[HF_REPORT_LOCK_ORDER] = "lock: order inverted, a deadlock if they are taken at once",
 	[HF_REPORT_SATURATED] = "refcount: saturated already; it stays so, leaking memory",
 	[HF_REPORT_LOCK_HELD_AT_EXIT] = "lock: held by a thread that ends; it stays locked",
 	[HF_REPORT_REGION_OPEN_AT_EXIT] = "region: open in a thread that ends; it is closed",
@@ -103,7 +103,9 @@ HF_COLD void print_line(const struct hf_report_details *details)
 	if (details->other) {
 		at = put_address(at, end, ", with ", details->other);
 		at = hf_detail_put_text(at, end, " held");
-		at = put_site(at, end, "; the other way round at ", details->other_site);
+		for (uint32_t i = 0; i < details->place_count; i++)
+			at = put_site(at, end, i ? ", then at " : "; the other way round at ",
+				      details->places[i]);
 	}
 	*at++ = '\n';
 	hf_detail_env_print(line, (size_t)(at - line));
@@ -170,7 +172,9 @@ void hf_detail_report_details(const struct hf_report_details *details)
 
 static void report(enum hf_report_kind kind, const volatile void *object, const void *site)
 {
-	struct hf_report_details details = { kind, (const void *)object, site, NULL, NULL };
+	struct hf_report_details details = { .kind = kind,
+					     .object = (const void *)object,
+					     .site = site };
 
 	hf_detail_report_details(&details);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* validate - tracks the locks that each thread holds, and the order in which pairs are taken. */
+/* validate - tracks the locks that each thread holds, and the order in which locks are taken. */
 #include "holdfast/validate.h"
 
 #include "holdfast/internal/atomic.h"
@@ -187,19 +187,27 @@ static void set_number(hf_atomic64_t *table, uint32_t size, const void *lock, ui
 	hf_atomic64_store_relaxed(&table[bits % size], bits >> 32 << 32 | number);
 }
 
-/* ---- the order of two locks --------------------------------------------------------------- */
+/* ---- the order of locks ------------------------------------------------------------------- */
 
-enum { PROBES = 32, GENERATIONS = 4096 };
+enum { PROBES = 32, GENERATIONS = 4096, LISTS = 4096, GATES = 4, SEARCHED = 1024, PLACES = 16 };
 
 /*
- * A pair of locks, identified by a 64-bit hash of both identities. Pairs with the same hash are
- * taken for one; with 8,192 pairs the probability of that is 2^-38.
+ * An edge of the graph of orders: a lock that is known as `to` was taken while `from` was held. It
+ * is found by a 64-bit hash of both. Edges with the same hash are taken for one; with 8,192 of them
+ * the probability of that is 2^-38. The members without an atomic type are written before the edge
+ * is put into the list of the edges from a lock.
  */
-static struct pair {
-	hf_atomic64_t key;     /* 0 = not yet in use */
-	hf_atomic64_t site[2]; /* where the higher identity was taken second; where the lower */
-	hf_atomic32_t reported;
-} pairs[HF_VALIDATE_PAIRS];
+static struct edge {
+	hf_atomic64_t key; /* 0 = not yet in use */
+	uint64_t from, to;
+	const void *site;
+	uint64_t next;               /* in the list: an index + 1; 0 = none */
+	hf_atomic32_t gate[GATES];   /* the other locks that were held each time; 0 = none */
+	hf_atomic32_t last_reported; /* of the cycles of which it is the first edge in the table */
+} edges[HF_VALIDATE_PAIRS];
+
+/* By some bits of a hash of `from`: the first edge's index + 1; 0 = none. */
+static hf_atomic64_t lists[LISTS];
 
 /* The class of each lock, as a 32-bit hash. */
 static hf_atomic64_t classes[HF_VALIDATE_CLASSED];
@@ -223,22 +231,35 @@ static void set_class(const void *lock, const void *key)
 		set_number(classes, HF_VALIDATE_CLASSED, lock, 0);
 }
 
-/* V4. Finds or adds a pair. Returns NULL if there is no room. */
-static struct pair *find_pair(uint64_t low, uint64_t high)
+/* V4. Finds or adds an edge. Returns NULL if there is no room. */
+static struct edge *find_edge(uint64_t from, uint64_t to, bool *is_new)
 {
 	/* Identities may be small numbers: no two pairs of such have one sum. */
-	uint64_t key = hf_detail_table_key(low * 0x9e3779b97f4a7c15u + high) | 1;
+	uint64_t key = hf_detail_table_key(from * 0x9e3779b97f4a7c15u + to) | 1;
 
+	*is_new = false;
 	for (uint64_t i = 0, step = key >> 32 | 1; i < PROBES; i++) {
-		struct pair *pair = &pairs[((key >> 1) + i * step) % HF_VALIDATE_PAIRS];
-		uint64_t found = hf_atomic64_load_relaxed(&pair->key);
+		struct edge *edge = &edges[((key >> 1) + i * step) % HF_VALIDATE_PAIRS];
+		uint64_t found = hf_atomic64_load_relaxed(&edge->key);
 
-		if (found == key ||
-		    (!found && hf_atomic64_try_cmpxchg_relaxed(&pair->key, &found, key)) ||
-		    found == key)
-			return pair;
+		if (!found)
+			*is_new = hf_atomic64_try_cmpxchg_relaxed(&edge->key, &found, key);
+		if (*is_new || found == key)
+			return edge;
 	}
 	return NULL;
+}
+
+static hf_atomic64_t *list_from(uint64_t lock)
+{
+	return &lists[hf_detail_table_key(lock) % LISTS];
+}
+
+static void note_no_room(void)
+{
+	if (hf_atomic32_fetch_add_relaxed(&unwatched_pairs, 1) == 0)
+		hf_detail_report_note("validate: too many pairs of locks; the order of further "
+				      "ones is not checked");
 }
 
 /*
@@ -252,7 +273,7 @@ static struct pair *find_pair(uint64_t low, uint64_t high)
 #define HF_DETAIL_VALIDATE_LOST_CLASS(lock) may_have_lost_class(lock)
 #define HF_DETAIL_VALIDATE_TAKEN_BY_ANOTHER(lock) was_taken_by_another(lock)
 #define HF_DETAIL_VALIDATE_GRANTS true       /* a recursion */
-#define HF_DETAIL_VALIDATE_KEEP(site) (site) /* what a report gets as `other_site` */
+#define HF_DETAIL_VALIDATE_KEEP(site) (site) /* what a report gets of an earlier place */
 
 enum { TAKERS = 1024 };
 
@@ -306,6 +327,144 @@ uint32_t hf_detail_validate_label(const void *lock)
 }
 #endif
 
+/* 0 = none: readers do not keep each other out. */
+static uint32_t gate_of(const volatile struct held *mine)
+{
+	return mine->lock && !mine->is_shared ? (uint32_t)mine->identity : 0;
+}
+
+/*
+ * The locks that this thread holds, but for the edge's own: those that it took first. Released, so
+ * that a thread which drops one may read the edge's ends before it is in its list.
+ */
+static void set_gates(struct edge *edge, const volatile struct held *own)
+{
+	for (uint32_t i = 0, n = 0; i < held_count && n < GATES; i++) {
+		if (&held[i] != own && gate_of(&held[i]))
+			hf_atomic32_store_release(&edge->gate[n++], gate_of(&held[i]));
+	}
+}
+
+/* Those that this thread does not hold are none. Returns whether there was one. */
+static bool drop_gates(struct edge *edge)
+{
+	bool dropped = false;
+
+	for (uint32_t n = 0; n < GATES; n++) {
+		uint32_t gate = hf_atomic32_load_acquire(&edge->gate[n]), i = held_count;
+
+		if (!gate)
+			continue;
+		while (i > 0 && gate_of(&held[i - 1]) != gate)
+			i--;
+		if (i == 0) {
+			hf_atomic32_store_relaxed(&edge->gate[n], 0);
+			dropped = true;
+		}
+	}
+	return dropped;
+}
+
+static bool share_a_gate(const struct edge *one, const struct edge *other)
+{
+	for (uint32_t i = 0; i < GATES * GATES; i++) {
+		uint32_t gate = hf_atomic32_load_relaxed(&one->gate[i / GATES]);
+
+		if (gate && gate == hf_atomic32_load_relaxed(&other->gate[i % GATES]))
+			return true;
+	}
+	return false;
+}
+
+/* An edge that a search has reached, and which of the reached ones leads to it. */
+struct step {
+	uint16_t edge, before;
+};
+
+/* Two threads that hold one gate can't both wait in a cycle: its edges have none in common. */
+static bool may_follow(const struct step *steps, uint32_t last, const struct edge *edge)
+{
+	for (;; last = steps[last].before) {
+		if (share_a_gate(&edges[steps[last].edge], edge))
+			return false;
+		if (last == 0)
+			return true;
+	}
+}
+
+static bool leads_to(const struct step *steps, uint32_t count, uint64_t lock)
+{
+	while (count > 0 && edges[steps[count - 1].edge].to != lock)
+		count--;
+	return count > 0;
+}
+
+/*
+ * Breadth first from @edge, so it finds the shortest of the cycles to which that edge belongs.
+ * Returns the number of the step that closes it; 0 = none.
+ */
+static uint32_t find_cycle(const struct edge *edge, struct step steps[SEARCHED])
+{
+	uint32_t count = 1;
+
+	steps[0] = (struct step){ (uint16_t)(edge - edges), 0 };
+	for (uint32_t at = 0; at < count; at++) {
+		uint64_t lock = edges[steps[at].edge].to;
+		uint64_t next = hf_atomic64_load_seq_cst(list_from(lock)); /* V3 */
+
+		for (; next; next = edges[next - 1].next) {
+			const struct edge *found = &edges[next - 1];
+
+			if (found->from != lock || leads_to(steps, count, found->to) ||
+			    !may_follow(steps, at, found))
+				continue;
+			if (count == SEARCHED) {
+				note_no_room();
+				return 0;
+			}
+			steps[count] = (struct step){ (uint16_t)(next - 1), (uint16_t)at };
+			if (found->to == edge->from)
+				return count;
+			count++;
+		}
+	}
+	return 0;
+}
+
+/*
+ * A new edge, or one that has lost a gate, may close a cycle. Each cycle is reported once, also if
+ * two threads find it, each by its own edge: the cycle's sum is kept in its first edge in the table.
+ */
+static __attribute__((__noinline__)) void search(const struct edge *edge,
+						 struct hf_report_details *details)
+{
+	struct step steps[SEARCHED];
+	uint32_t last = find_cycle(edge, steps), length = 0, sum = 0, first = UINT16_MAX;
+	const void *places[PLACES];
+
+	if (!last)
+		return;
+	for (uint32_t at = last;; at = steps[at].before) {
+		uint32_t number = steps[at].edge;
+
+		sum += (uint32_t)hf_atomic64_load_relaxed(&edges[number].key);
+		first = number < first ? number : first;
+		if (at == 0)
+			break;
+		length++;
+	}
+	if (hf_atomic32_xchg_acq_rel(&edges[first].last_reported, sum | 1) == (sum | 1))
+		return;
+	for (uint32_t at = last, n = length; n > 0; at = steps[at].before) {
+		if (--n < PLACES)
+			places[n] = edges[steps[at].edge].site;
+	}
+	details->other_site = places[0];
+	details->places = places;
+	details->place_count = length < PLACES ? length : PLACES;
+	hf_detail_report_details(details);
+}
+
 /* This thread holds @first and is about to wait for @second. */
 static void note_order(const volatile struct held *first, const void *second, const void *site)
 {
@@ -320,29 +479,31 @@ static void note_order(const volatile struct held *first, const void *second, co
 			  (!class2 && HF_DETAIL_VALIDATE_LOST_CLASS(second));
 	uint64_t id1 = by_address || !class1 ? first->identity : class1;
 	uint64_t id2 = by_address || !class2 ? HF_DETAIL_VALIDATE_IDENTITY(second) : class2;
-	bool up = id1 < id2;
-	struct pair *pair = up ? find_pair(id1, id2) : find_pair(id2, id1);
-	uint64_t found = 0, other;
+	struct hf_report_details details = {
+		.kind = HF_REPORT_LOCK_ORDER, .object = second, .site = site, .other = lock
+	};
+	bool is_new;
+	struct edge *edge = find_edge(id1, id2, &is_new);
+	uint64_t next;
 
-	if (!pair) {
-		if (hf_atomic32_fetch_add_relaxed(&unwatched_pairs, 1) == 0)
-			hf_detail_report_note(
-				"validate: too many pairs of locks; the order of further "
-				"ones is not checked");
+	if (!edge) {
+		note_no_room();
 		return;
 	}
-	/* V3: first write this place, unless one is there, then look for the other order's. */
-	if (!hf_atomic64_load_relaxed(&pair->site[!up]))
-		(void)hf_atomic64_try_cmpxchg_seq_cst(
-			&pair->site[!up], &found,
-			(uint64_t)(uintptr_t)HF_DETAIL_VALIDATE_KEEP(site));
-	other = hf_atomic64_load_seq_cst(&pair->site[up]);
-	if (HF_UNLIKELY(other) && hf_atomic32_xchg_acq_rel(&pair->reported, 1) == 0) {
-		struct hf_report_details details = { HF_REPORT_LOCK_ORDER, second, site, lock,
-						     (const void *)(uintptr_t)other };
-
-		hf_detail_report_details(&details);
+	if (is_new) {
+		edge->from = id1;
+		edge->to = id2;
+		edge->site = HF_DETAIL_VALIDATE_KEEP(site);
+		set_gates(edge, first);
+		next = hf_atomic64_load_relaxed(list_from(id1));
+		do /* V3 */
+			edge->next = next;
+		while (!hf_atomic64_try_cmpxchg_seq_cst(list_from(id1), &next,
+							(uint64_t)(edge - edges) + 1));
+	} else if (!drop_gates(edge)) {
+		return;
 	}
+	search(edge, &details);
 }
 
 /* This thread is about to wait for @lock. */

@@ -6,7 +6,7 @@
 - README's first example, with the command given there; no LD_LIBRARY_PATH is needed
 - a program that uses only a reference count: small, and without the rest of the library
 - a program under gcc's and clang's ThreadSanitizer, with the library not instrumented: no report if it is
-  correct, exactly one if it has a race
+  correct, exactly one for a race, an inverted order, a mutex destroyed while locked, an unlock of a free one
 - a static PIE, with what pkg-config names in /usr/local
 - uninstalling removes what was installed and nothing else
 """
@@ -27,18 +27,21 @@ def run(*command, **environment):
 
 
 def sanitize(compiler, source, program, flags):
-    """Build for ThreadSanitizer, and run: used correctly, and with a race."""
+    """Build for ThreadSanitizer, and run: used correctly, and with each mistake, which is reported once."""
     if not shutil.which(compiler):
         raise Skip("it is not installed")
     prefix = checks.sanitizer_prefix(compiler, "-fsanitize=thread", program=program)
     run(compiler, "-fsanitize=thread", "-g", "-O1", "-std=gnu++17", "-Wall", "-Werror", source, "-o", program, *flags)
-    for how, expected in (("well", 0), ("race", 1)):
+    for how, expected in (("well", None), ("race", "data race"), ("order", "lock-order-inversion"),
+                          ("relock", "lock-order-inversion"), ("destroy", "destroy of a locked mutex"),
+                          ("unlocked", "unlock of an unlocked mutex")):
         found = subprocess.run([*prefix, program, how], stdout=subprocess.PIPE, text=True,
                                stderr=subprocess.STDOUT, check=False, timeout=600,
                                env=dict(os.environ, TSAN_OPTIONS="exitcode=66"))
-        reports = found.stdout.count("WARNING: ThreadSanitizer")
-        if (reports, found.returncode) != (expected, 66 if expected else 0):
-            raise Failed("%s: %d reports, not %d; exit status %d\n%s"
+        reports = re.findall("WARNING: ThreadSanitizer: (.*)", found.stdout)
+        is_so = len(reports) == 1 and reports[0].startswith(expected) if expected else not reports
+        if not is_so or found.returncode != (66 if expected else 0):
+            raise Failed("%s: reports %s, not of %s; exit status %d\n%s"
                          % (how, reports, expected, found.returncode, found.stdout))
 
 

@@ -2,6 +2,7 @@
 /* cond - each operation, with threads, and with processes that are killed. */
 #include "unit.h"
 
+#include <condition_variable>
 #include <mutex>
 
 #include "holdfast/cond.h"
@@ -237,6 +238,50 @@ TEST(CondProcesses, KilledWaiters)
 		ASSERT_TRUE(m->k.try_lock());
 		m->k.unlock();
 	}
+}
+
+/* The standard's synopsis, [thread.condition.condvar]: the same program with either class. */
+template <class Condition, class Mutex>
+void as_the_standard()
+{
+	using namespace std::chrono;
+	static_assert(std::is_nothrow_destructible<Condition>::value, "");
+	static_assert(!std::is_copy_constructible<Condition>::value, "");
+	static_assert(!std::is_copy_assignable<Condition>::value, "");
+	Condition cond;
+	Mutex mutex;
+	std::unique_lock<Mutex> lock(mutex);
+	auto is_true = [] { return true; };
+	auto is_false = [] { return false; };
+	auto past = steady_clock::now();
+	std::cv_status status = cond.wait_until(lock, past);
+	typename Condition::native_handle_type handle = cond.native_handle();
+
+	static_assert(noexcept(cond.notify_one()) &&noexcept(cond.notify_all()), "");
+	static_assert(
+		std::is_same<decltype(cond.wait_for(lock, nanoseconds(1), is_true)), bool>::value,
+		"");
+	static_assert(std::is_same<decltype(cond.wait_until(lock, past, is_true)), bool>::value,
+		      "");
+	EXPECT_EQ(status, std::cv_status::timeout);
+	while (cond.wait_for(lock, milliseconds(1)) != std::cv_status::timeout)
+		;
+	while (std::cv_status::no_timeout == cond.wait_for(lock, milliseconds(1)))
+		;
+	cond.wait(lock, is_true);
+	EXPECT_TRUE(cond.wait_for(lock, hours(1), is_true));
+	EXPECT_FALSE(cond.wait_until(lock, past, is_false));
+	cond.notify_one();
+	cond.notify_all();
+	EXPECT_NE(handle, nullptr);
+	static_cast<void>(
+		static_cast<void (Condition::*)(std::unique_lock<Mutex> &)>(&Condition::wait));
+}
+
+TEST(CondClass, IsAsTheStandard)
+{
+	as_the_standard<std::condition_variable, std::mutex>();
+	as_the_standard<hf::condition_variable, hf::mutex>();
 }
 
 } // namespace

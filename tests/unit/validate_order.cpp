@@ -9,6 +9,7 @@
 
 #include "holdfast/lockref.h"
 #include "holdfast/mutex.h"
+#include "holdfast/rwlock.h"
 #include "holdfast/spinlock.h"
 
 static_assert(HF_VALIDATE == 1, "compile this with -DHF_VALIDATE=1");
@@ -246,7 +247,7 @@ TEST_F(OrderClass, InBothOrders)
 	}));
 }
 
-/* For two locks of the same class, the order is recorded per pair of addresses. */
+/* For the locks of one class, the order is recorded per pair of addresses. */
 TEST_F(OrderClass, TwoOfOne)
 {
 	last_report report;
@@ -256,7 +257,7 @@ TEST_F(OrderClass, TwoOfOne)
 		init_entry(&entry);
 	nest(&entries[0], &entries[1]);
 	nest(&entries[1], &entries[2]);
-	nest(&entries[2], &entries[0]);
+	nest(&entries[0], &entries[2]);
 	EXPECT_EQ(report.total(), 0u);
 	nest(&entries[1], &entries[0]);
 	EXPECT_EQ(report.orders(), 1u);
@@ -266,6 +267,121 @@ TEST_F(OrderClass, TwoOfOne)
 	EXPECT_EQ(report.orders(), 1u);
 	nest(&entries[1], &entries[0]);
 	EXPECT_EQ(report.orders(), 2u);
+}
+
+/* ---- Cycles --------------------------------------------------------------------------------- */
+
+using OrderCycle = testing::Test;
+
+/* The report's places are kept, since the array is valid only in the handler. */
+std::vector<const void *> kept_places;
+
+TEST_F(OrderCycle, EachPlaceIsNamed)
+{
+	static hf_spinlock_t a = HF_SPINLOCK_INIT;
+	static hf_lockref_t b = HF_LOCKREF_INIT(1), c = HF_LOCKREF_INIT(1);
+
+	hf_report_reset();
+	hf_report_set_details_handler(
+		[](const struct hf_report_details *details, void *) {
+			kept_places.assign(details->places, details->places + details->place_count);
+		},
+		nullptr);
+	b_under_a(&a, &b);
+	hf_lockref_lock(&b);
+	hf_lockref_lock(&c);
+	hf_lockref_unlock(&c);
+	hf_lockref_unlock(&b);
+	EXPECT_TRUE(kept_places.empty());
+	a_under_b(&a, &c);
+	EXPECT_EQ(hf_report_count(HF_REPORT_LOCK_ORDER), 1u);
+	hf_report_set_details_handler(nullptr, nullptr);
+	hf_report_reset();
+	ASSERT_EQ(kept_places.size(), 2u);
+	EXPECT_TRUE(is_inside(kept_places[0], b_under_a)) << kept_places[0];
+}
+
+TEST_F(OrderCycle, OfAnyLengthOnce)
+{
+	last_report report;
+	hf::mutex three[3], many[100];
+	hf_mutex_t *last = many[99].native_handle();
+
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < 3; i++)
+			nest(three[i].native_handle(), three[(i + 1) % 3].native_handle());
+		EXPECT_EQ(report.orders(), 1u);
+	}
+	report.reset();
+	for (int i = 0; i < 99; i++)
+		nest(many[i].native_handle(), many[i + 1].native_handle());
+	EXPECT_EQ(report.total(), 0u);
+	nest(last, many[0].native_handle());
+	EXPECT_EQ(report.orders(), 1u);
+	EXPECT_EQ(report->object, many[0].native_handle());
+	EXPECT_EQ(report->other, last);
+	EXPECT_EQ(report->place_count, 16u);
+}
+
+void nest_under(hf_mutex_t *gate, hf_mutex_t *first, hf_mutex_t *second)
+{
+	hf_mutex_lock(gate);
+	nest(first, second);
+	hf_mutex_unlock(gate);
+}
+
+/* A lock that is always held around two pairs of a cycle lets one thread in; then it does not. */
+TEST_F(OrderCycle, Gate)
+{
+	last_report report;
+	hf::mutex locks[6];
+	hf_mutex_t *gate = locks[0].native_handle(), *other_gate = locks[1].native_handle();
+	hf_mutex_t *a = locks[2].native_handle(), *b = locks[3].native_handle(),
+		   *c = locks[4].native_handle();
+
+	nest_under(gate, a, b);
+	nest(b, c);
+	nest_under(gate, c, a);
+	EXPECT_EQ(report.total(), 0u);
+	nest_under(other_gate, c, a);
+	EXPECT_EQ(report.orders(), 1u);
+	EXPECT_EQ(report->object, a);
+	EXPECT_EQ(report->other, c);
+	nest(a, b);
+	nest(c, a);
+	EXPECT_EQ(report.orders(), 1u);
+}
+
+/* A reader lets others in. */
+TEST_F(OrderCycle, NoGateOfReaders)
+{
+	last_report report;
+	hf::mutex a, b;
+	hf_rwlock_t gate = HF_RWLOCK_INIT;
+
+	for (bool is_turned : { false, true }) {
+		hf_rwlock_read_lock(&gate);
+		nest((is_turned ? b : a).native_handle(), (is_turned ? a : b).native_handle());
+		hf_rwlock_read_unlock(&gate);
+	}
+	EXPECT_EQ(report.orders(), 1u);
+}
+
+/* Two locks of one class are two gates. */
+TEST_F(OrderCycle, GatesOfOneClass)
+{
+	EXPECT_TRUE(with_some_locks([](some_locks *some) {
+		last_report report;
+		hf::mutex a, b;
+
+		init_entry(&some->entries[0]);
+		init_entry(&some->entries[1]);
+		nest_under(&some->entries[0], a.native_handle(), b.native_handle());
+		nest_under(&some->entries[0], b.native_handle(), a.native_handle());
+		MUST(report.total() == 0);
+		nest_under(&some->entries[1], b.native_handle(), a.native_handle());
+		return report.orders() == 1;
+	}));
 }
 
 /*
@@ -385,11 +501,15 @@ TEST(HeldAtExit, ReleasedByADestructor)
 
 TEST_IN_CHILD(OrderTable, Full, 0)
 {
-	static const char names[8 * HF_VALIDATE_PAIRS] = {};
+	static const char names[8 * HF_VALIDATE_PAIRS] = {}, known[2] = {}, gate = 0;
 	std::string said;
 	int pair = 0;
 
 	hf_validate_set_hold_limit(0);
+	hf_detail_validate_locked(&gate);
+	nest_names(&known[0], &known[1]);
+	nest_names(&known[1], &known[0]);
+	(void)hf_detail_validate_unlock(&gate, true);
 	for (; pair < HF_VALIDATE_PAIRS / 4; pair++)
 		nest_names(&names[2 * pair], &names[2 * pair + 1]);
 	MUST(hf_validate_unwatched_pairs() == 0);
@@ -400,8 +520,8 @@ TEST_IN_CHILD(OrderTable, Full, 0)
 	MUST(hf_validate_unwatched_pairs() >= 2 * HF_VALIDATE_PAIRS);
 	MUST(said.find("too many pairs") != std::string::npos);
 	MUST(said.find('\n') == said.size() - 1);
-	/* Pairs in the table are still watched; others are ignored. */
-	nest_names(&names[1], &names[0]);
+	/* Pairs in the table are still watched, here without their gate; others are ignored. */
+	nest_names(&known[1], &known[0]);
 	MUST(hf_report_count(HF_REPORT_LOCK_ORDER) == 1);
 	nest_names(&names[2 * pair - 1], &names[2 * pair - 2]);
 	MUST(last_report::total() == 1);

@@ -152,8 +152,11 @@ static void print(struct hf_detail_printer *p, const struct hf_report_details *d
 	if (details->other) {
 		describe(p, "while holding", details->other,
 			 hf_detail_validate_label(details->other));
-		hf_detail_put(p, "holdfast:   the other order was taken\n");
-		describe_stack(p, details->other_site, 0);
+		for (uint32_t i = 0; i < details->place_count; i++) {
+			hf_detail_put(p, i ? "holdfast:   then\n"
+					   : "holdfast:   the other order was taken\n");
+			describe_stack(p, details->places[i], 0);
+		}
 	}
 }
 

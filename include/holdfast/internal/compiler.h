@@ -129,19 +129,6 @@
 #define HF_TSAN 0
 #endif
 
-/* ThreadSanitizer does not see the ordering in assembly and in the library: these announce it. */
-#if HF_TSAN
-HF_BEGIN_DECLS
-void __tsan_acquire(void *address);
-void __tsan_release(void *address);
-HF_END_DECLS
-#define HF_DETAIL_TSAN_ACQUIRE(p) __tsan_acquire((void *)(uintptr_t)(p))
-#define HF_DETAIL_TSAN_RELEASE(p) __tsan_release((void *)(uintptr_t)(p))
-#else
-#define HF_DETAIL_TSAN_ACQUIRE(p) (void)(p)
-#define HF_DETAIL_TSAN_RELEASE(p) (void)(p)
-#endif
-
 /*
  * Clang's -Wthread-safety finds a missing lock at compile time. On a type: HF_CAPABILITY, and
  * HF_SCOPED_CAPABILITY for a guard; on a function: what it does to its argument; on data:

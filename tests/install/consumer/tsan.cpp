@@ -2,9 +2,14 @@
 /*
  * tsan - uses every lock and count under ThreadSanitizer; the library is not instrumented.
  *
- *   tsan well    correct use: no report
- *   tsan race    a data race: one report
+ *   tsan well       correct use: no report
+ *   tsan race       a data race: one report
+ *   tsan order      two mutexes in both orders, by one thread after the other: one report
+ *   tsan relock     the same, where a wait takes one of them again
+ *   tsan destroy    a mutex is destroyed while it is locked: one report
+ *   tsan unlocked   an unlock of a free mutex: one report
  */
+#include <holdfast/cond.h>
 #include <holdfast/lockref.h>
 #include <holdfast/lockref_waitfree.h>
 #include <holdfast/mutex.h>
@@ -176,14 +181,117 @@ static void race()
 	second.join();
 }
 
-int main(int argc, char **argv)
+/* ---- Two locks ------------------------------------------------------------------------------ */
+
+static void nest(hf_mutex_t *first, hf_mutex_t *second)
 {
-	if (argc > 1 && strcmp(argv[1], "race") == 0) {
-		race();
-		return 0;
-	}
+	hf_mutex_lock(first);
+	hf_mutex_lock(second);
+	hf_mutex_unlock(second);
+	hf_mutex_unlock(first);
+}
+
+static void order()
+{
+	hf_mutex_t a = HF_MUTEX_INIT, b = HF_MUTEX_INIT;
+
+	nest(&a, &b);
+	nest(&b, &a);
+}
+
+/* After a wait for @a under @b, both are held: as if @b had been taken first. */
+static void relock()
+{
+	hf_cond_t cond = HF_COND_INIT;
+	hf_mutex_t a = HF_MUTEX_INIT, b = HF_MUTEX_INIT;
+
+	hf_mutex_lock(&a);
+	hf_mutex_lock(&b);
+	hf_cond_wait_timeout(&cond, &a, 1);
+	hf_mutex_unlock(&b);
+	hf_mutex_unlock(&a);
+}
+
+/* What looks like an order, and is none. */
+static void no_order()
+{
+	hf_mutex_t a = HF_MUTEX_INIT, b = HF_MUTEX_INIT;
+
+	nest(&a, &b);
+	hf_mutex_init(&a); /* is another one */
+	nest(&b, &a);
+	hf_mutex_lock(&a);
+	check(hf_mutex_trylock(&b), "it is free");
+	std::thread([&] { check(!hf_mutex_lock_timeout(&b, 1), "it times out"); }).join();
+	hf_mutex_unlock(&b);
+	hf_mutex_unlock(&a);
+}
+
+/* A value is handed over and back under a mutex that both threads wait with. */
+static void use_cond()
+{
+	hf_mutex_t mutex = HF_MUTEX_INIT;
+	hf_cond_t cond = HF_COND_INIT;
+	auto take_turns = [&](long mine) {
+		for (int i = 0; i < ROUNDS; i++) {
+			hf_mutex_lock(&mutex);
+			while (number % 2 != mine)
+				hf_cond_wait(&cond, &mutex);
+			number++;
+			hf_cond_broadcast(&cond);
+			hf_mutex_unlock(&mutex);
+		}
+	};
+
+	number = 0;
+	std::thread other([&] { take_turns(1); });
+	take_turns(0);
+	other.join();
+	check(number == 2 * ROUNDS, "the threads take turns");
+}
+
+/* A static one may be locked at exit: no destructor would run in a program without sanitizer. */
+static hf::mutex left_locked;
+
+static void well()
+{
 	use_locks();
 	for (auto put : puts_)
 		use_count(put);
-	return 0;
+	no_order();
+	use_cond();
+	left_locked.lock();
+}
+
+static void destroy()
+{
+	hf::mutex mutex;
+
+	mutex.lock();
+}
+
+static void unlocked()
+{
+	hf_mutex_t mutex = HF_MUTEX_INIT;
+
+	hf_mutex_lock(&mutex);
+	hf_mutex_unlock(&mutex);
+	hf_mutex_unlock(&mutex);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)();
+	} cases[] = { { "well", well },     { "race", race },       { "order", order },
+		      { "relock", relock }, { "destroy", destroy }, { "unlocked", unlocked } };
+
+	for (auto &one : cases) {
+		if (argc > 1 && strcmp(argv[1], one.name) == 0) {
+			one.run();
+			return 0;
+		}
+	}
+	return 2;
 }

@@ -7,7 +7,7 @@ FAULTS = {
     "order": ["order inverted"], "recursion": ["recursion"], "twice": ["order inverted", "recursion"],
     "owner": ["unlock by a thread that does not hold it; it is unlocked"], "end": ["held by a thread that ends"],
     "unheld": ["unlock of a lock that nobody holds"],
-    "many": ["order inverted"],
+    "many": ["order inverted"], "around": ["order inverted"], "guarded": [], "once": ["order inverted"],
     "gate": ["recursion", "unlock by a thread that does not hold it; it is unlocked"], "limit": ["recursion"],
     "unmapped": ["held by a thread that ends"], "zeroed": ["held by a thread that ends"],
     "overwritten": ["held by a thread that ends"],

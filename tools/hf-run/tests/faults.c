@@ -172,6 +172,33 @@ static void unlock_by_another(void)
 	pthread_mutex_unlock(&one);
 }
 
+/* @gate: NULL = none */
+static void take_under(pthread_mutex_t *gate, pthread_mutex_t *first, pthread_mutex_t *second)
+{
+	if (gate)
+		pthread_mutex_lock(gate);
+	pthread_mutex_lock(first);
+	pthread_mutex_lock(second);
+	pthread_mutex_unlock(second);
+	pthread_mutex_unlock(first);
+	if (gate)
+		pthread_mutex_unlock(gate);
+}
+
+/* Three mutexes in a circle: under a gate no mistake; once two of its pairs have none, it is one. */
+static void around(pthread_mutex_t *gate, int is_passed)
+{
+	static pthread_mutex_t three;
+
+	take_both(&one, &two);
+	take_under(gate, &two, &three);
+	take_under(gate, &three, &one);
+	if (is_passed) {
+		take_both(&two, &three);
+		take_under(NULL, &three, &one);
+	}
+}
+
 /*
  * Every pair of some mutexes, each in one order, which is not that of their first use for each:
  * pairs whose identities have the same sum, or another simple one, are different pairs.
@@ -316,6 +343,12 @@ int main(int count, char **arguments)
 		lock_on_alternate_stack();
 	if (strcmp(what, "another") == 0)
 		lock_of_another();
+	if (strcmp(what, "around") == 0)
+		around(NULL, 0);
+	if (strcmp(what, "guarded") == 0)
+		around(&many[0], 0);
+	if (strcmp(what, "once") == 0)
+		around(&many[0], 1);
 	if (strcmp(what, "pairs") == 0)
 		pairs();
 	if (strcmp(what, "made") == 0)

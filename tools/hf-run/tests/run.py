@@ -410,6 +410,8 @@ def fault(runner, what, expected):
         find(errors, r"locking .*made at wrapped_init\+.*\n.*by make_one\+")
         find(errors, r"while holding .*made at wrapped_init\+.*\n.*by start_thread_two\+")
         find(errors, r"the other order was taken\n.*at take_both\+.*\n.*by main\+")
+    if what == "around":
+        find(errors, r"the other order was taken\n.*at take_both\+(.*\n)+?.*  then\n.*at take_under\+")
     expect("too many pairs" not in errors, errors)
 
 

@@ -223,6 +223,10 @@ pub struct hf_report_details {
     pub other: *const c_void,
     /// For `HF_REPORT_LOCK_ORDER` where the two locks were taken in the other order.
     pub other_site: *const c_void,
+    /// For `HF_REPORT_LOCK_ORDER` the places that lead back from the object to the other lock, in order.
+    pub places: *const *const c_void,
+    /// How many they are.
+    pub place_count: u32,
 }
 
 /// As [`hf_report_handler_t`], with all details.

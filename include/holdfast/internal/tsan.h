@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef HF_TSAN_H
+#define HF_TSAN_H
+#pragma GCC system_header
+/*
+ * tsan - announces to ThreadSanitizer what it does not see: the ordering of assembly and of the
+ * library, which need not be built with it, and that a word is a mutex. Without -fsanitize=thread
+ * nothing is left of it.
+ *
+ *   ACQUIRE, RELEASE   the ordering of an access
+ *   INIT               the memory is a new mutex; if one was there, it is gone
+ *   DESTROY            reported if the mutex is locked, and in the heap or on a stack: at exit
+ *                      other threads may hold a static one
+ *   LOCK               before a lock that may wait: reported if it closes a cycle of lock orders
+ *   LOCKED, TIMED_OUT  how that ended
+ *   TRYLOCKED          a lock that did not wait, which may come in any order
+ *   UNLOCK             before an unlock: reported if this thread does not hold the mutex
+ *
+ * From its pre_lock to its post_lock ThreadSanitizer ignores what the thread does. But a slow path
+ * of a library that is built with it must synchronise with the code that wakes it, which is not
+ * ignored: so the time between is announced as diverted. An unlock is announced as a whole before
+ * it happens: afterwards another thread may have the mutex.
+ */
+#include "compiler.h"
+
+#if HF_TSAN
+HF_BEGIN_DECLS
+void __tsan_acquire(void *address);
+void __tsan_release(void *address);
+const char *__tsan_locate_address(void *address, char *name, size_t name_size, void **region,
+				  size_t *region_size);
+void __tsan_mutex_create(void *address, unsigned int flags);
+void __tsan_mutex_destroy(void *address, unsigned int flags);
+void __tsan_mutex_pre_lock(void *address, unsigned int flags);
+void __tsan_mutex_post_lock(void *address, unsigned int flags, int recursion);
+int __tsan_mutex_pre_unlock(void *address, unsigned int flags);
+void __tsan_mutex_post_unlock(void *address, unsigned int flags);
+void __tsan_mutex_pre_divert(void *address, unsigned int flags);
+void __tsan_mutex_post_divert(void *address, unsigned int flags);
+HF_END_DECLS
+
+/* Flags of ThreadSanitizer's interface. */
+#define HF_DETAIL_TSAN_TRY (1u << 4)
+#define HF_DETAIL_TSAN_FAILED (1u << 5)
+
+HF_INLINE void hf_detail_tsan_init(void *lock)
+{
+	__tsan_mutex_destroy(lock, 0);
+	__tsan_mutex_create(lock, 0);
+}
+
+HF_INLINE void hf_detail_tsan_destroy(void *lock, bool is_locked)
+{
+	char name[8];
+	void *region;
+	size_t size;
+	const char *kind = "";
+
+	if (is_locked)
+		kind = __tsan_locate_address(lock, name, sizeof(name), &region, &size);
+	if (!is_locked || kind[0] == 'h' || kind[0] == 's')
+		__tsan_mutex_destroy(lock, 0);
+}
+
+HF_INLINE void hf_detail_tsan_lock(void *lock)
+{
+	__tsan_mutex_pre_lock(lock, 0);
+	__tsan_mutex_pre_divert(lock, 0);
+}
+
+HF_INLINE void hf_detail_tsan_lock_end(void *lock, unsigned int flags)
+{
+	__tsan_mutex_post_divert(lock, 0);
+	__tsan_mutex_post_lock(lock, flags, 0);
+}
+
+HF_INLINE void hf_detail_tsan_trylocked(void *lock)
+{
+	__tsan_mutex_pre_lock(lock, HF_DETAIL_TSAN_TRY);
+	__tsan_mutex_post_lock(lock, HF_DETAIL_TSAN_TRY, 0);
+}
+
+HF_INLINE void hf_detail_tsan_unlock(void *lock)
+{
+	(void)__tsan_mutex_pre_unlock(lock, 0);
+	__tsan_mutex_post_unlock(lock, 0);
+}
+
+#define HF_DETAIL_TSAN_ACQUIRE(p) __tsan_acquire((void *)(uintptr_t)(p))
+#define HF_DETAIL_TSAN_RELEASE(p) __tsan_release((void *)(uintptr_t)(p))
+#define HF_DETAIL_TSAN_INIT(lock) hf_detail_tsan_init(lock)
+#define HF_DETAIL_TSAN_DESTROY(lock, is_locked) hf_detail_tsan_destroy(lock, is_locked)
+#define HF_DETAIL_TSAN_LOCK(lock) hf_detail_tsan_lock(lock)
+#define HF_DETAIL_TSAN_LOCKED(lock) hf_detail_tsan_lock_end(lock, 0)
+#define HF_DETAIL_TSAN_TIMED_OUT(lock) hf_detail_tsan_lock_end(lock, HF_DETAIL_TSAN_FAILED)
+#define HF_DETAIL_TSAN_TRYLOCKED(lock) hf_detail_tsan_trylocked(lock)
+#define HF_DETAIL_TSAN_UNLOCK(lock) hf_detail_tsan_unlock(lock)
+#else
+#define HF_DETAIL_TSAN_ACQUIRE(p) (void)(p)
+#define HF_DETAIL_TSAN_RELEASE(p) (void)(p)
+#define HF_DETAIL_TSAN_INIT(lock) (void)(lock)
+#define HF_DETAIL_TSAN_DESTROY(lock, is_locked) (void)(lock)
+#define HF_DETAIL_TSAN_LOCK(lock) (void)(lock)
+#define HF_DETAIL_TSAN_LOCKED(lock) (void)(lock)
+#define HF_DETAIL_TSAN_TIMED_OUT(lock) (void)(lock)
+#define HF_DETAIL_TSAN_TRYLOCKED(lock) (void)(lock)
+#define HF_DETAIL_TSAN_UNLOCK(lock) (void)(lock)
+#endif
+
+#endif
