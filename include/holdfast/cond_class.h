@@ -24,8 +24,8 @@
 HF_BEGIN_CXX
 
 /*
- * True = signalled, or spurious; false = timed out. Becomes, and compares with, std::cv_status: as a
- * template, so that the header need not include <condition_variable>.
+ * True = signalled, or spurious; false = timed out. Becomes, and compares with, std::cv_status: by
+ * templates, so that the header need not include <condition_variable>.
  */
 class wait_result {
 public:

@@ -56,8 +56,8 @@
  *   order; what is locked while its lock is held counts. A cycle is harmless, and not reported, if
  *   one lock is always held around two of its pairs: only one thread can be there. That lock counts
  *   by its address, not by its class, and not if a reader holds it. A pair that closes several
- *   cycles is reported with the shortest one. A search looks at 1,024 pairs at most; if that did not
- *   suffice, it is counted with the pairs without room.
+ *   cycles is reported with the shortest one. A search looks at 1,024 pairs at most; if that does
+ *   not suffice, it is counted with the pairs without room.
  *
  *   A lock is identified by its address. It is forgotten when init makes a new lock of the memory,
  *   or, in C++, when it is destroyed; C code that frees locks and makes new ones of zeroed memory

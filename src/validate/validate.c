@@ -194,8 +194,7 @@ enum { PROBES = 32, GENERATIONS = 4096, LISTS = 4096, GATES = 4, SEARCHED = 1024
 /*
  * An edge of the graph of orders: a lock that is known as `to` was taken while `from` was held. It
  * is found by a 64-bit hash of both. Edges with the same hash are taken for one; with 8,192 of them
- * the probability of that is 2^-38. The members without an atomic type are written before the edge
- * is put into the list of the edges from a lock.
+ * the probability of that is 2^-38. Plain members are written before the edge gets into its list.
  */
 static struct edge {
 	hf_atomic64_t key; /* 0 = not yet in use */
@@ -353,11 +352,9 @@ static bool drop_gates(struct edge *edge)
 	for (uint32_t n = 0; n < GATES; n++) {
 		uint32_t gate = hf_atomic32_load_acquire(&edge->gate[n]), i = held_count;
 
-		if (!gate)
-			continue;
-		while (i > 0 && gate_of(&held[i - 1]) != gate)
+		while (gate && i > 0 && gate_of(&held[i - 1]) != gate)
 			i--;
-		if (i == 0) {
+		if (gate && i == 0) {
 			hf_atomic32_store_relaxed(&edge->gate[n], 0);
 			dropped = true;
 		}
@@ -433,7 +430,7 @@ static uint32_t find_cycle(const struct edge *edge, struct step steps[SEARCHED])
 
 /*
  * A new edge, or one that has lost a gate, may close a cycle. Each cycle is reported once, also if
- * two threads find it, each by its own edge: the cycle's sum is kept in its first edge in the table.
+ * two threads find it, each by its own edge: the cycle's sum is kept in the first of its edges.
  */
 static __attribute__((__noinline__)) void search(const struct edge *edge,
 						 struct hf_report_details *details)
@@ -484,7 +481,6 @@ static void note_order(const volatile struct held *first, const void *second, co
 	};
 	bool is_new;
 	struct edge *edge = find_edge(id1, id2, &is_new);
-	uint64_t next;
 
 	if (!edge) {
 		note_no_room();
@@ -495,11 +491,10 @@ static void note_order(const volatile struct held *first, const void *second, co
 		edge->to = id2;
 		edge->site = HF_DETAIL_VALIDATE_KEEP(site);
 		set_gates(edge, first);
-		next = hf_atomic64_load_relaxed(list_from(id1));
-		do /* V3 */
-			edge->next = next;
-		while (!hf_atomic64_try_cmpxchg_seq_cst(list_from(id1), &next,
-							(uint64_t)(edge - edges) + 1));
+		edge->next = hf_atomic64_load_relaxed(list_from(id1));
+		while (!hf_atomic64_try_cmpxchg_seq_cst(list_from(id1), &edge->next,
+							(uint64_t)(edge - edges) + 1))
+			; /* V3 */
 	} else if (!drop_gates(edge)) {
 		return;
 	}
