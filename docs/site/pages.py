@@ -9,8 +9,8 @@ import subprocess
 from comments import FIELDS
 
 # The order of the headers for a newcomer; any others follow.
-ORDER = ["mutex", "mutex_class", "mutex_recursive", "mutex_recursive_class", "cond", "cond_class", "refcount",
-         "refcount_lock", "rcuref", "lockref", "lockref_waitfree",
+ORDER = ["mutex", "mutex_class", "mutex_recursive", "mutex_recursive_class", "cond", "cond_class", "wait_address",
+         "refcount", "refcount_lock", "rcuref", "lockref", "lockref_waitfree",
          "lockref_counted", "spinlock", "spinlock_class", "spinlock_ticket", "spinlock_ticket_class", "intrusive_ptr",
          "nofault", "nofault_handler", "nofault_copy", "nofault_word", "nofault_memory", "safe", "region", "region_class",
          "report", "validate", "extern", "version"]

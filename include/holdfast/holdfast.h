@@ -31,5 +31,6 @@
 #include "spinlock_ticket.h"
 #include "validate.h"
 #include "version.h"
+#include "wait_address.h"
 
 #endif

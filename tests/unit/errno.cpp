@@ -190,6 +190,14 @@ const row rows[] = {
 		  hf_report_at(HF_REPORT_ADD_UAF, good(), nullptr);
 		  (void)hf_report_count(HF_REPORT_ADD_OVF), (void)hf_report_text(HF_REPORT_ADD_OVF);
 	  } },
+	{ { "hf_wait_address", "hf_wait_address_shared", "hf_wake_address_all",
+	    "hf_wake_address_one", "hf_wake_address_shared_all", "hf_wake_address_shared_one" },
+	  [] {
+		  EXPECT_FALSE(hf_wait_address(good(), 0, BRIEF));
+		  EXPECT_FALSE(hf_wait_address_shared(good(), 0, BRIEF));
+		  hf_wake_address_all(good()), hf_wake_address_one(good());
+		  hf_wake_address_shared_all(bad()), hf_wake_address_shared_one(bad());
+	  } },
 	{ { "hf_env_deadline", "hf_env_thread", "hf_env_yield", "hf_version" },
 	  [] {
 		  (void)hf_env_deadline(1), (void)hf_env_thread(), hf_env_yield();

@@ -223,4 +223,10 @@ functions! {
     "holdfast/version.h" {
         fn hf_version() -> *const c_char;
     }
+    "holdfast/wait_address.h" {
+        fn hf_wake_address_all(arg0: *const c_void);
+        fn hf_wake_address_one(arg0: *const c_void);
+        fn hf_wake_address_shared_all(arg0: *const c_void);
+        fn hf_wake_address_shared_one(arg0: *const c_void);
+    }
 }
