@@ -212,7 +212,12 @@ HF_INLINE void hf_rwlock_init(hf_rwlock_t *lock)
 	hf_atomic32_store_relaxed(&lock->word, 0);
 }
 
-/* hf_rwlock_is_write_locked - does a writer hold the lock? Ordering: none; may be stale. */
+/**
+ * hf_rwlock_is_write_locked - does a writer hold the lock?
+ *
+ * Ordering: none; the answer may be stale
+ * Return:   true = a writer is inside
+ */
 HF_INLINE bool hf_rwlock_is_write_locked(const hf_rwlock_t *lock)
 {
 	return (hf_atomic32_load_relaxed(&lock->word) & HF_DETAIL_RWLOCK_INSIDE) != 0;
@@ -259,7 +264,13 @@ HF_INLINE HF_MUST_CHECK bool hf_rwlock_read_lock_timeout(hf_rwlock_t *lock, uint
 	return hf_detail_rwlock_reads(lock, hf_env_deadline(timeout));
 }
 
-/* hf_rwlock_read_trylock - enter as a reader, if there is no writer. Ordering: acquire if true. */
+/**
+ * hf_rwlock_read_trylock - enter as a reader, unless a writer is inside or has announced itself
+ *
+ * Context:  as hf_rwlock_read_lock()
+ * Ordering: acquire if true; none if false
+ * Return:   true = locked
+ */
 HF_INLINE HF_MUST_CHECK bool hf_rwlock_read_trylock(hf_rwlock_t *lock)
 	HF_TRY_ACQUIRE_SHARED(true, lock) HF_NO_THREAD_SAFETY_ANALYSIS
 {
@@ -307,7 +318,16 @@ HF_INLINE void hf_rwlock_write_lock(hf_rwlock_t *lock) HF_ACQUIRE(lock) HF_NO_TH
 	(void)hf_detail_rwlock_writes(lock, HF_ENV_FOREVER);
 }
 
-/* hf_rwlock_write_lock_timeout - as hf_rwlock_read_lock_timeout(), to write. */
+/**
+ * hf_rwlock_write_lock_timeout - enter as a writer, or give up after a time
+ * @lock:    the lock
+ * @timeout: in nanoseconds; 0 = spin briefly, but do not park
+ *
+ * Context:  as hf_rwlock_write_lock()
+ * Ordering: acquire if true; none if false
+ * Errors:   as hf_rwlock_write_lock()
+ * Return:   true = locked
+ */
 HF_INLINE HF_MUST_CHECK bool hf_rwlock_write_lock_timeout(hf_rwlock_t *lock, uint64_t timeout)
 	HF_TRY_ACQUIRE(true, lock) HF_NO_THREAD_SAFETY_ANALYSIS
 {

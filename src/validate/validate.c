@@ -432,8 +432,8 @@ static uint32_t find_cycle(const struct edge *edge, struct step steps[SEARCHED])
  * A new edge, or one that has lost a gate, may close a cycle. Each cycle is reported once, also if
  * two threads find it, each by its own edge: the cycle's sum is kept in the first of its edges.
  */
-static __attribute__((__noinline__)) void search(const struct edge *edge,
-						 struct hf_report_details *details)
+static __attribute__((__noinline__)) void search_cycle(const struct edge *edge,
+						       struct hf_report_details *details)
 {
 	struct step steps[SEARCHED];
 	uint32_t last = find_cycle(edge, steps), length = 0, sum = 0, first = UINT16_MAX;
@@ -498,7 +498,7 @@ static void note_order(const volatile struct held *first, const void *second, co
 	} else if (!drop_gates(edge)) {
 		return;
 	}
-	search(edge, &details);
+	search_cycle(edge, &details);
 }
 
 /* This thread is about to wait for @lock. */
