@@ -22,8 +22,8 @@ struct held {
 	uint64_t since;
 	uint64_t identity;
 	uint32_t label; /* of its class */
-	uint32_t depth;
-	bool is_shared; /* by a reader */
+	uint32_t depth : 31;
+	uint32_t is_shared : 1; /* by a reader */
 };
 
 /*
@@ -592,7 +592,7 @@ void hf_detail_validate_locked_shared(const void *lock)
 	else if (mine->is_shared)
 		mine->depth = mine->depth + 1;
 	else
-		mine->is_shared = true; /* a downgrade */
+		mine->is_shared = 1; /* a downgrade */
 }
 
 static void report_long(const volatile struct held *mine, const void *site)

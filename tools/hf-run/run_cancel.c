@@ -89,21 +89,25 @@ void hf_run_wait_ended(bool signalled)
 HF_RUN_EXPORT int pthread_cancel(pthread_t thread)
 {
 	struct record *record = record_of(thread);
-	int state, error;
+	int type, error;
 
 	/* First, and without the lock: a thread that cancels itself may end here. */
 	error = hf_run_real()->cancel(thread);
 	if (error)
 		return error;
-	/* A caller that is cancelled asynchronously must not end with the lock. */
-	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	/*
+	 * A caller that is cancelled asynchronously must not end with the lock. To disable
+	 * cancellation is not enough: glibc's handler (2.36) looks at the type alone, if the
+	 * request came while cancellation was enabled.
+	 */
+	(void)pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
 	hf_mutex_lock(&record->lock);
 	hf_atomic32_store_relaxed(&record->is_cancelled, 1);
 	HF_RUN_PAUSE();
 	record->was_taken_out = record->waiter &&
 				hf_detail_unpark_this(record->cond, record->waiter);
 	hf_mutex_unlock(&record->lock);
-	(void)pthread_setcancelstate(state, &state);
+	(void)pthread_setcanceltype(type, &type);
 	return 0;
 }
 
