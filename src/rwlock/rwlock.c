@@ -61,8 +61,10 @@
  *       and enters wakes those behind it. The others wait ALONE.
  *   L4  A reader's unlock does not touch the lock after its store: the slot's bucket tells whether
  *       a writer waits. One that is counted has no slot, and its last access is the subtraction.
- *   L5  A thread that has L in another slot may enter though there is a writer: that slot keeps the
- *       writer out, and is emptied later or in either order.
+ *   L5  A thread that has L in a slot may enter again though there is a writer, by another slot or
+ *       counted: the writer waits at the first one. An unlock empties the lowest slot that has L,
+ *       and a writer looks at them from the lowest to the highest, so the one that is emptied last
+ *       is still before it. The count comes after all slots, for both.
  */
 #include "holdfast/rwlock.h"
 
@@ -264,7 +266,9 @@ static bool try_read(hf_atomic32_t *word)
 	if ((hf_atomic32_load_relaxed(word) & WRITER) && !find_slot((uintptr_t)word, NULL))
 		return false;
 	slot = take_slot(word);
-	return slot ? try_slot_of(word, slot) : try_count(word, WRITER);
+	if (slot)
+		return try_slot_of(word, slot);
+	return try_count(word, find_slot((uintptr_t)word, NULL) ? 0 : WRITER); /* L5 */
 }
 
 static bool try_read_at(hf_atomic32_t *at)

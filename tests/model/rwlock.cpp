@@ -320,6 +320,7 @@ SCRIPT(mixed, "rw", "wr");
 SCRIPT(tries, "RW", "WR");
 SCRIPT(timed, "ab", "ba");
 SCRIPT(nested, "n", "w");
+SCRIPT(nested_count, "w", "n");
 SCRIPT(moved, "m", "w");
 SCRIPT(downgrades, "d", "d");
 SCRIPT(past, "pr", "w");
@@ -349,7 +350,9 @@ static void all(hf_model::run *run, const char *name, unsigned int count)
 	run->random<runs<moved, Features>, 2>(name, count);
 	run->random<runs<downgrades, Features>, 2>(name, count);
 	run->random<runs<past, Features>, 2>(name, count);
-	if constexpr (!(Features & CROWDED)) { /* one that is counted must not read it again */
+	if constexpr (Features & CROWDED) { /* thread 0 is counted, and must not read it again */
+		run->random<runs<nested_count, Features>, 2>(name, count);
+	} else {
 		run->random<runs<nested, Features>, 2>(name, count);
 		run->random<runs<nested3, Features>, 3>(name, count);
 	}

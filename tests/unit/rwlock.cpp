@@ -169,6 +169,26 @@ TEST_F(Rwlock, ReadsAgainWhileAWriterWaits)
 	threads.join();
 }
 
+/* So it enters if its line is full, too: then it is counted. The bit stands for the writer. */
+TEST_F(Rwlock, ReadsAgainWithoutASlot)
+{
+	hf_rwlock_t others[HF_DETAIL_RWLOCK_SLOTS - 1] = {};
+
+	hf_rwlock_read_lock(&lock_);
+	for (hf_rwlock_t &other : others)
+		hf_rwlock_read_lock(&other);
+	hf_atomic32_store_relaxed(&lock_.word, HF_DETAIL_RWLOCK_WRITER);
+	EXPECT_TRUE(hf_rwlock_read_trylock(&lock_));
+	EXPECT_EQ(word(), HF_DETAIL_RWLOCK_WRITER + HF_DETAIL_RWLOCK_ONE);
+	hf_rwlock_read_unlock(&lock_);
+	EXPECT_EQ(word(), HF_DETAIL_RWLOCK_WRITER + HF_DETAIL_RWLOCK_ONE);
+	hf_rwlock_read_unlock(&lock_);
+	EXPECT_EQ(word(), HF_DETAIL_RWLOCK_WRITER);
+	hf_atomic32_store_relaxed(&lock_.word, 0);
+	for (hf_rwlock_t &other : others)
+		hf_rwlock_read_unlock(&other);
+}
+
 TEST_F(Rwlock, Downgrades)
 {
 	for (int locks : { 0, HF_DETAIL_RWLOCK_SLOTS }) { /* with a slot, and counted */
