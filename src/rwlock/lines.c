@@ -4,8 +4,10 @@
 
 #include "../parking/parking.h"
 
-/* How many lines a thread examines before it takes a new one (N2). */
-enum { EXAMINED = 4 };
+/* How many lines are used before any is freed (N2). */
+#ifndef HF_RWLOCK_SWEEP
+#define HF_RWLOCK_SWEEP 16
+#endif
 
 /* 2 to the power of 32 times the process, and the thread. */
 static uint32_t process_of(uint64_t owner)
@@ -26,6 +28,14 @@ HF_DETAIL_DEBUGGERS_KNOW(sizeof(struct hf_detail_rwlock_line) == 64 &&
 			 offsetof(struct hf_detail_rwlock_lines, line) == 64);
 
 __thread struct hf_detail_rwlock_line *hf_detail_rwlock_line;
+
+/* A line without an empty slot: a thread that gets no other one does not search again. */
+static struct hf_detail_rwlock_line full_line = {
+	{ HF_ATOMIC_INIT(1), HF_ATOMIC_INIT(1), HF_ATOMIC_INIT(1), HF_ATOMIC_INIT(1),
+	  HF_ATOMIC_INIT(1), HF_ATOMIC_INIT(1), HF_ATOMIC_INIT(1) },
+	HF_ATOMIC_INIT(0),
+};
+#define NO_LINE (&full_line)
 
 struct hf_detail_rwlock_lines *hf_detail_rwlock_lines(void)
 {
@@ -70,6 +80,8 @@ __attribute__((constructor(101))) static void start_lines(void)
 	(void)hf_detail_rwlock_lines();
 	(void)pthread_atfork(before_fork, NULL, in_child);
 }
+#else
+#define NO_LINE NULL
 #endif
 
 /* ---- a line for this thread ------------------------------------------------------------------ */
@@ -83,14 +95,44 @@ static bool line_is_empty(const struct hf_detail_rwlock_line *line)
 	return true;
 }
 
-/* A line whose owner is free or gone -> @me. Acquire: its old owner's last stores come first. */
-static bool take_over(struct hf_detail_rwlock_line *line, uint64_t me)
+/* Of two that take or free a line at a time, one does. A new owner has seen the last one's stores. */
+static bool change_owner(struct hf_detail_rwlock_line *line, uint64_t owner, uint64_t to)
 {
-	uint64_t owner = hf_atomic64_load_acquire(&line->owner);
+	return hf_atomic64_try_cmpxchg_acq_rel(&line->owner, &owner, to);
+}
 
-	return (!owner || (process_of(owner) == process_of(me) &&
-			   hf_detail_env_thread_is_gone(owner) && line_is_empty(line))) &&
-	       hf_atomic64_try_cmpxchg_acquire(&line->owner, &owner, me);
+static struct hf_detail_rwlock_line *take_free(struct hf_detail_rwlock_lines *lines, uint32_t used,
+					       uint64_t me)
+{
+	for (uint32_t n = 0; n < used; n++) {
+		if (!hf_atomic64_load_relaxed(&lines->line[n].owner) &&
+		    change_owner(&lines->line[n], 0, me))
+			return &lines->line[n];
+	}
+	return NULL;
+}
+
+/* Frees the lines of threads that are gone (N2). One that ended inside of a lock keeps its own. */
+static void sweep(struct hf_detail_rwlock_lines *lines, uint32_t used, uint64_t me)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t n = 0; n < used; n++) {
+		struct hf_detail_rwlock_line *line = &lines->line[n];
+		uint64_t owner = hf_atomic64_load_acquire(&line->owner);
+
+		if (owner &&
+		    !(process_of(owner) == process_of(me) && hf_detail_env_thread_is_gone(owner) &&
+		      line_is_empty(line) && change_owner(line, owner, 0)))
+			kept++;
+	}
+	hf_atomic32_store_relaxed(&lines->sweep_from, 2 * kept);
+}
+
+static bool is_time_to_sweep(const struct hf_detail_rwlock_lines *lines, uint32_t used)
+{
+	return used == HF_RWLOCK_LINES ||
+	       (used >= HF_RWLOCK_SWEEP && used >= hf_atomic32_load_relaxed(&lines->sweep_from));
 }
 
 struct hf_detail_rwlock_line *hf_detail_rwlock_claim(void)
@@ -98,23 +140,23 @@ struct hf_detail_rwlock_line *hf_detail_rwlock_claim(void)
 	struct hf_detail_rwlock_lines *lines = hf_detail_rwlock_lines();
 	uint64_t me = hf_detail_env_thread();
 	uint32_t used = lines ? hf_detail_rwlock_lines_used(lines) : 0;
+	struct hf_detail_rwlock_line *line;
 
 	for (uint32_t n = 0; n < used; n++) {
 		if (hf_atomic64_load_relaxed(&lines->line[n].owner) == me)
 			return &lines->line[n]; /* of another copy of the library */
 	}
-	for (int i = 0; i < EXAMINED && used; i++) {
-		uint32_t n = hf_atomic32_fetch_add_relaxed(&lines->next, 1) % used;
-
-		if (take_over(&lines->line[n], me))
-			return &lines->line[n];
+	line = take_free(lines, used, me);
+	if (!line && lines && is_time_to_sweep(lines, used)) {
+		sweep(lines, used, me);
+		line = take_free(lines, used, me);
 	}
-	while (lines && used < HF_RWLOCK_LINES) {
+	while (!line && lines && used < HF_RWLOCK_LINES) {
 		used = hf_atomic32_fetch_add_relaxed(&lines->used, 1); /* N1 */
-		if (used < HF_RWLOCK_LINES && take_over(&lines->line[used], me))
-			return &lines->line[used];
+		if (used < HF_RWLOCK_LINES && change_owner(&lines->line[used], 0, me))
+			line = &lines->line[used];
 	}
-	return NULL;
+	return line ? line : NO_LINE;
 }
 
 hf_atomic64_t *hf_detail_rwlock_find_slot(uint64_t value)

@@ -46,6 +46,7 @@
 #define HF_DETAIL_RWLOCK_SLOTS 2
 #define HF_DETAIL_RWLOCK_LINE (*hf_model::my_line())
 #define HF_RWLOCK_LINES 4
+#define HF_RWLOCK_SWEEP 1
 #define HF_RWLOCK_SAMPLE 1
 #define HF_RWLOCK_AGES 1
 #define HF_RWLOCK_REST 0
@@ -245,7 +246,7 @@ public:
 			hf_atomic32_store_relaxed(&lock_.word, HF_DETAIL_RWLOCK_BIAS);
 		hf_model::the_lines = &lines_;
 		hf_atomic32_store_relaxed(&lines_.used, has(FRESH) ? 0 : HF_MODEL_THREADS);
-		hf_atomic32_store_relaxed(&lines_.next, 0);
+		hf_atomic32_store_relaxed(&lines_.sweep_from, 0);
 		hf_atomic64_store_relaxed(&lines_.bias_from, 0);
 		hf_atomic32_store_relaxed(&lines_.has_barrier,
 					  has(NO_BARRIER) ? HAS_NONE : HAS_BARRIER);

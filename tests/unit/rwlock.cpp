@@ -271,17 +271,58 @@ TEST_F(Rwlock, UnlockByAnotherThreadIsReported)
 	EXPECT_TRUE(reports.one(HF_REPORT_LOCK_WRONG_OWNER, &lock_));
 }
 
-/* Threads come and go: their lines are taken over. */
+/* Threads come and go, beside others that stay: the lines of those that have ended are taken. */
 TEST_F(Rwlock, LinesAreUsedAgain)
 {
 	uint32_t before = hf_detail_rwlock_lines_used(hf_detail_rwlock_lines());
+	std::atomic<int> have_lines(0);
+	std::atomic<bool> stop(false);
+	unit::thread_group threads;
 
+	for (int i = 0; i < 8; i++) {
+		threads.add([&] {
+			read(1);
+			have_lines++;
+			unit::wait_until([&] { return stop.load(); });
+		});
+	}
+	unit::wait_until([&] { return have_lines == 8; });
 	for (int i = 0; i < 300; i++)
 		EXPECT_TRUE(elsewhere([&] {
 			read(1);
 			return true;
 		}));
 	EXPECT_LE(hf_detail_rwlock_lines_used(hf_detail_rwlock_lines()), before + 32);
+	stop = true;
+	threads.join();
+}
+
+/* If all lines are in use a new thread is counted, and does not search for one at each read. */
+TEST_F(Rwlock, ThreadsWithoutALine)
+{
+	constexpr uint64_t OTHER_PROCESS = (uint64_t)1 << 32;
+	struct hf_detail_rwlock_lines *lines = hf_detail_rwlock_lines();
+	uint32_t used = hf_detail_rwlock_lines_used(lines);
+	std::vector<uint64_t> owners;
+
+	for (struct hf_detail_rwlock_line &line : lines->line) {
+		owners.push_back(hf_atomic64_load_relaxed(&line.owner));
+		hf_atomic64_store_relaxed(&line.owner, OTHER_PROCESS);
+	}
+	hf_atomic32_store_relaxed(&lines->used, HF_RWLOCK_LINES);
+	EXPECT_TRUE(elsewhere([&] {
+		hf_rwlock_read_lock(&lock_);
+		for (size_t i = 0; i < owners.size(); i++)
+			hf_atomic64_store_relaxed(&lines->line[i].owner, owners[i]);
+		hf_atomic32_store_relaxed(&lines->used, used);
+		hf_atomic32_store_relaxed(&lines->sweep_from, 0);
+		bool is_counted = word() >= HF_DETAIL_RWLOCK_ONE;
+		hf_rwlock_read_unlock(&lock_);
+		hf_rwlock_read_lock(&lock_);
+		is_counted = is_counted && word() >= HF_DETAIL_RWLOCK_ONE;
+		hf_rwlock_read_unlock(&lock_);
+		return is_counted;
+	}));
 }
 
 /* Another copy of the library finds the slot by the thread's number. */
