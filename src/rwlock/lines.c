@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lines - who has which line. lines.h has N1 to N3. */
+/* lines - who has which line. lines.h has N1 to N4. */
 #include "lines.h"
 
 #include "../parking/parking.h"
@@ -9,10 +9,13 @@
 #define HF_RWLOCK_SWEEP 16
 #endif
 
-/* 2 to the power of 32 times the process, and the thread. */
-static uint32_t process_of(uint64_t owner)
+/* The bits of an owner: the thread; from bit 32 on the process, a number below 4,194,304; N4. */
+#define VERSION_ONE ((uint64_t)1 << 54)
+
+/* The process and the thread; 0 = the line is free. */
+static uint64_t thread_of(uint64_t owner)
 {
-	return (uint32_t)(owner >> 32);
+	return owner & (VERSION_ONE - 1);
 }
 
 #ifndef HF_DETAIL_PARKING_IS_MODEL
@@ -60,18 +63,18 @@ static void in_child(void)
 
 	for (uint32_t n = 0; n < used; n++) {
 		struct hf_detail_rwlock_line *line = &lines->line[n];
-		uint64_t owner = hf_atomic64_load_relaxed(&line->owner);
+		uint64_t owner = hf_atomic64_load_relaxed(&line->owner), thread = thread_of(owner);
 
-		if (owner == forking_thread || owner == me) {
-			hf_atomic64_store_relaxed(&line->owner, me);
+		if (thread == forking_thread || thread == me) {
+			hf_atomic64_store_relaxed(&line->owner, owner - thread + me);
 			continue;
 		}
 		for (int i = 0; i < HF_DETAIL_RWLOCK_SLOTS; i++) {
 			if (hf_atomic64_load_relaxed(&line->slot[i])) /* else copies no page */
 				hf_atomic64_store_relaxed(&line->slot[i], 0);
 		}
-		if (owner)
-			hf_atomic64_store_relaxed(&line->owner, 0);
+		if (thread)
+			hf_atomic64_store_relaxed(&line->owner, owner - thread);
 	}
 }
 
@@ -95,18 +98,21 @@ static bool line_is_empty(const struct hf_detail_rwlock_line *line)
 	return true;
 }
 
-/* Of two that take or free a line at a time, one does. A new owner has seen the last one's stores. */
-static bool change_owner(struct hf_detail_rwlock_line *line, uint64_t owner, uint64_t to)
+/* N4. A new owner has seen the last one's stores. */
+static bool change_owner(struct hf_detail_rwlock_line *line, uint64_t owner, uint64_t thread)
 {
-	return hf_atomic64_try_cmpxchg_acq_rel(&line->owner, &owner, to);
+	uint64_t version = owner - thread_of(owner) + VERSION_ONE;
+
+	return hf_atomic64_try_cmpxchg_acq_rel(&line->owner, &owner, version + thread);
 }
 
 static struct hf_detail_rwlock_line *take_free(struct hf_detail_rwlock_lines *lines, uint32_t used,
 					       uint64_t me)
 {
 	for (uint32_t n = 0; n < used; n++) {
-		if (!hf_atomic64_load_relaxed(&lines->line[n].owner) &&
-		    change_owner(&lines->line[n], 0, me))
+		uint64_t owner = hf_atomic64_load_relaxed(&lines->line[n].owner);
+
+		if (!thread_of(owner) && change_owner(&lines->line[n], owner, me))
 			return &lines->line[n];
 	}
 	return NULL;
@@ -119,11 +125,10 @@ static void sweep(struct hf_detail_rwlock_lines *lines, uint32_t used, uint64_t 
 
 	for (uint32_t n = 0; n < used; n++) {
 		struct hf_detail_rwlock_line *line = &lines->line[n];
-		uint64_t owner = hf_atomic64_load_acquire(&line->owner);
+		uint64_t owner = hf_atomic64_load_acquire(&line->owner), thread = thread_of(owner);
 
-		if (owner &&
-		    !(process_of(owner) == process_of(me) && hf_detail_env_thread_is_gone(owner) &&
-		      line_is_empty(line) && change_owner(line, owner, 0)))
+		if (thread && !(thread >> 32 == me >> 32 && hf_detail_env_thread_is_gone(thread) &&
+				line_is_empty(line) && change_owner(line, owner, 0)))
 			kept++;
 	}
 	hf_atomic32_store_relaxed(&lines->sweep_from, 2 * kept);
@@ -143,8 +148,14 @@ struct hf_detail_rwlock_line *hf_detail_rwlock_claim(void)
 	struct hf_detail_rwlock_line *line;
 
 	for (uint32_t n = 0; n < used; n++) {
-		if (hf_atomic64_load_relaxed(&lines->line[n].owner) == me)
-			return &lines->line[n]; /* of another copy of the library */
+		uint64_t owner = hf_atomic64_load_relaxed(&lines->line[n].owner);
+
+		/* Of another copy of the library; or its thread is gone, and this one has its number. */
+		while (thread_of(owner) == me) {
+			if (change_owner(&lines->line[n], owner, me)) /* N4 */
+				return &lines->line[n];
+			owner = hf_atomic64_load_relaxed(&lines->line[n].owner);
+		}
 	}
 	line = take_free(lines, used, me);
 	if (!line && lines && is_time_to_sweep(lines, used)) {
@@ -170,7 +181,7 @@ hf_atomic64_t *hf_detail_rwlock_find_slot(uint64_t value)
 
 		for (int i = 0; i < HF_DETAIL_RWLOCK_SLOTS; i++) {
 			if (hf_atomic64_load_relaxed(&line->slot[i]) == value &&
-			    hf_atomic64_load_relaxed(&line->owner) == me)
+			    thread_of(hf_atomic64_load_relaxed(&line->owner)) == me)
 				return &line->slot[i];
 		}
 	}

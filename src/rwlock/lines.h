@@ -19,6 +19,9 @@
  *   N3  The owner is a process and a thread. In the child of a fork the forking thread becomes the
  *       owner of its line; all others are emptied, and free. In the child of a bare clone() they
  *       stay: their process is another one, so nobody takes them over.
+ *   N4  A version in the owner changes whenever a thread takes or frees a line, also if that has
+ *       its number already: so one that was about to free the line of a thread that is gone does
+ *       not free that of a newer thread with the same number.
  */
 #include "holdfast/rwlock.h"
 
