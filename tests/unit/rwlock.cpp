@@ -401,6 +401,73 @@ TEST_F(Rwlock, ReadsPastAWaitingWriter)
 	threads.join();
 }
 
+/* Writers of different locks wait at one slot, ALONE; the first was stopped before it looks. */
+TEST_F(Rwlock, UnlockSeesAWriterBehindOneThatDoesNotRun)
+{
+	static std::atomic<bool> looks, may_end, is_free;
+	hf_atomic64_t slot = HF_ATOMIC_INIT(0);
+	hf_atomic32_t *at = (hf_atomic32_t *)(void *)&slot;
+	auto stops = [](hf_atomic32_t *) {
+		looks = true;
+		unit::wait_until([] { return may_end.load(); });
+		return true;
+	};
+	auto waits = [](hf_atomic32_t *) { return is_free.load(); };
+
+	looks = may_end = is_free = false;
+	std::thread first(
+		[&] { hf_detail_park_to_lock(at, stops, HF_ENV_FOREVER, HF_DETAIL_PARK_ALONE); });
+	unit::wait_until([] { return looks.load(); });
+	std::thread second(
+		[&] { hf_detail_park_to_lock(at, waits, HF_ENV_FOREVER, HF_DETAIL_PARK_ALONE); });
+	unit::wait_until([&] { return unit::waiters(at, true) == 1; });
+	is_free = true;
+	EXPECT_TRUE(hf_detail_rwlock_needs_wake(at));
+	hf_detail_rwlock_wake_writer(&slot);
+	second.join();
+	may_end = true;
+	first.join();
+}
+
+/* The same; the first was woken by one that has timed out, and does not run. */
+TEST_F(Rwlock, UnlockSeesAWriterBehindOneThatWasWoken)
+{
+	static std::atomic<bool> looks, may_fail, second_looks, may_end, is_free;
+	hf_atomic64_t slot = HF_ATOMIC_INIT(0);
+	hf_atomic32_t *at = (hf_atomic32_t *)(void *)&slot;
+	auto fails = [](hf_atomic32_t *) {
+		looks = true;
+		unit::wait_until([] { return may_fail.load(); });
+		return false;
+	};
+	auto stops = [](hf_atomic32_t *) {
+		second_looks = may_fail.load();
+		unit::wait_until([] { return !may_fail || may_end; });
+		return may_end.load();
+	};
+	auto waits = [](hf_atomic32_t *) { return is_free.load(); };
+
+	looks = may_fail = second_looks = may_end = is_free = false;
+	std::thread first([&] { hf_detail_park_to_lock(at, fails, 1, HF_DETAIL_PARK_ALONE); });
+	unit::wait_until([] { return looks.load(); });
+	std::thread second(
+		[&] { hf_detail_park_to_lock(at, stops, HF_ENV_FOREVER, HF_DETAIL_PARK_ALONE); });
+	unit::wait_until([&] { return unit::waiters(at, true) == 1; });
+	std::thread third(
+		[&] { hf_detail_park_to_lock(at, waits, HF_ENV_FOREVER, HF_DETAIL_PARK_ALONE); });
+	unit::wait_until([&] { return unit::waiters(at, true) == 2; });
+	may_fail = true;
+	first.join();
+	unit::wait_until([] { return second_looks.load(); });
+	EXPECT_FALSE(hf_detail_parking_flags(at) & HF_DETAIL_BUCKET_WAKING);
+	is_free = true;
+	hf_detail_rwlock_wake_writer(&slot);
+	may_end = true;
+	second.join();
+	hf_detail_unpark_each(at, 1); /* if the wake-up was lost */
+	third.join();
+}
+
 TEST(SharedMutex, Guards)
 {
 	static hf::shared_mutex lock;
