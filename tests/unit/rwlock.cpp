@@ -340,6 +340,18 @@ TEST_F(Rwlock, UnlockFindsTheLineOfAnotherCopy)
 	EXPECT_EQ(hf_detail_rwlock_line, mine) << "a thread has one line";
 }
 
+/* Another copy enters again though a writer waits, which the bit stands for. */
+TEST_F(Rwlock, ReadsAgainByAnotherCopy)
+{
+	hf_rwlock_read_lock(&lock_);
+	hf_detail_rwlock_line = nullptr;
+	hf_atomic32_store_relaxed(&lock_.word, HF_DETAIL_RWLOCK_WRITER);
+	EXPECT_TRUE(hf_rwlock_read_trylock(&lock_));
+	hf_atomic32_store_relaxed(&lock_.word, 0);
+	hf_rwlock_read_unlock(&lock_);
+	hf_rwlock_read_unlock(&lock_);
+}
+
 /* In the child other readers are gone; what the forking thread reads is locked, and its own. */
 TEST_F(Rwlock, Fork)
 {
