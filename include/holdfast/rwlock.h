@@ -42,33 +42,40 @@
  *   turn of 1 ms whoever runs may take the lock past threads that wait: as with a mutex, that keeps
  *   it busy while they get a processor. Then it is phase-fair: a reader that has waited so long
  *   enters when the next writer unlocks, before any other; a writer that has waited so long keeps
- *   readers out until it has entered. So neither starves. Among writers it is as among the threads
- *   of a mutex (mutex.h, Fairness).
+ *   readers out until it has entered. So neither starves, except a reader that can only be counted
+ *   (see What it costs): it waits until it finds no writer. Among writers it is as among the
+ *   threads of a mutex (mutex.h, Fairness).
  *   A thread that reads a lock may read the same lock again, though a writer waits: else both would
  *   wait for ever. If it reads another one, it waits for that lock's writer like any thread, and
  *   two locks need an order, as two mutexes do. A reader that wants to write must unlock first.
  *
  * Guarantees
  *   A reader executes no atomic read-modify-write, and writes only its own thread's cache line,
- *   while threads only read. After its store a read_unlock does not touch the lock: so a thread
- *   that then write-locks it may free it. A waiter that times out has changed nothing.
+ *   while threads only read. (On 32-bit ARM its store of 64 bits is a loop of exclusive accesses.)
+ *   After its store a read_unlock does not touch the lock: so a thread that then write-locks it may
+ *   free it. A waiter that times out has changed nothing.
  *   A thread that is stopped inside of the lock keeps others out; so does one that is stopped while
  *   it waits, if it has waited for a turn. One that ends inside of the lock leaves it locked.
  *
  * fork
  *   In the child no other thread is inside: neither a reader of the parent's, nor one that waited.
- *   (Those that the word counts are an exception, see What it costs; so are children of a bare
- *   clone().) What the forking thread held it holds in the child, and may unlock. A lock that
- *   another thread held or awaited as a writer stays locked.
+ *   Exceptions are those that the word counts (see What it costs), children of _Fork() or a bare
+ *   clone(), and a pthread_atfork() handler that runs in the child before the library's, since it
+ *   was registered earlier. What the forking thread held it holds in the child, and may unlock. A
+ *   lock that another thread held or awaited as a writer stays locked.
  *
  * Copies
- *   As for mutex.h: the copies of the static library in a process share the readers' lines.
+ *   As for mutex.h: the copies of the static library in a process share the readers' lines. If
+ *   they do not (dlmopen(), or a linker that drops the library's notes), a reader of one copy and a
+ *   writer of another one may be inside together.
  *
  * What it costs
  *   A thread has a line of 64 bytes for what it reads, which is taken over when the thread has
  *   ended: it reads seven locks at a time. For an eighth, or if all 32,768 lines are in use, it is
- *   counted in the lock's word, by a compare-and-swap, and must not read that lock twice.
- *   A writer looks at each line that was ever in use at a time: 2 ns for that of a thread at rest.
+ *   counted in the lock's word, by a compare-and-swap, and must not read that lock twice. A thread
+ *   that gets no line is counted for as long as it lives.
+ *   A writer looks at each line, at 2 ns for that of a thread at rest: at 16, or at twice as many
+ *   as there were threads at a time.
  *   If the lock was only read for a while (BIAS), the writer first calls membarrier(), which
  *   interrupts each processor that runs the process: some microseconds. The first write after many
  *   reads took 0.25, 0.43 and 2.5 us with 1, 64 and 1,000 threads at rest, the next one 0.04, 0.17
@@ -267,7 +274,7 @@ HF_INLINE HF_MUST_CHECK bool hf_rwlock_read_lock_timeout(hf_rwlock_t *lock, uint
 /**
  * hf_rwlock_read_trylock - enter as a reader, unless a writer is inside or has announced itself
  *
- * Context:  as hf_rwlock_read_lock()
+ * Context:  as hf_rwlock_read_lock(). Beside hf_rwlock_write_trylock() both may fail
  * Ordering: acquire if true; none if false
  * Return:   true = locked
  */
@@ -336,6 +343,8 @@ HF_INLINE HF_MUST_CHECK bool hf_rwlock_write_lock_timeout(hf_rwlock_t *lock, uin
 
 /**
  * hf_rwlock_write_trylock - enter as a writer if no thread is inside
+ *
+ * It may also fail if a thread tries to read at the moment, and does not enter.
  *
  * Context:  any thread. May call membarrier(), and keeps new readers out meanwhile
  * Ordering: acquire if true; none if false

@@ -58,7 +58,8 @@
  *   Q2  The first waiter for a lock is the first that is not ABSENT. It alone is WAKING or HEAD;
  *       the others are PARKED or ABSENT.
  *   Q3  An unlock must call its slow path while the first waiter is PARKED or WAKING: `need` counts
- *       the locks of a bucket for which that is so, and for a moment one more.
+ *       the locks of a bucket for which that is so, each waiter that is queued ALONE (W2), and for
+ *       a moment one more.
  *   Q4  Signals are blocked while a thread holds a bucket's lock: a handler that runs for long,
  *       forks, or jumps away can't leave it locked.
  *   Q5  A zeroed table has no waiters. The child of a fork starts with a zeroed table.
@@ -135,8 +136,7 @@ bool hf_detail_enqueue(struct hf_detail_bucket *bucket, struct hf_detail_waiter 
 
 /* Waits with a waiter that is queued for a lock, until it is LOCKED, RELEASED or TIMED_OUT. */
 enum hf_detail_park hf_detail_wait_to_lock(struct hf_detail_waiter *waiter,
-					   hf_detail_try_lock_t *try_lock, uint64_t deadline,
-					   bool is_alone);
+					   hf_detail_try_lock_t *try_lock, uint64_t deadline);
 
 /* Takes out the sole waiter of a bucket if it waits at @at. Takes no lock, unless W7 needs it. */
 struct hf_detail_waiter *hf_detail_take_sole_at(const void *at);
@@ -199,11 +199,15 @@ static inline void hf_detail_waiter_append(struct hf_detail_bucket *bucket,
 	if (!hf_atomic64_load_relaxed(&bucket->born))
 		hf_atomic64_store_relaxed(&bucket->born, hf_env_deadline(0));
 	waiter->born = hf_atomic64_load_relaxed(&bucket->born);
+	if (waiter->alone)
+		(void)hf_atomic32_fetch_add_relaxed(hf_detail_need_of(waiter->at), 1);
 }
 
 static inline void hf_detail_waiter_take_out(struct hf_detail_bucket *bucket,
 					     struct hf_detail_waiter *waiter)
 {
+	if (waiter->alone)
+		(void)hf_atomic32_fetch_add_relaxed(hf_detail_need_of(waiter->at), UINT32_MAX);
 	*(waiter->prev ? &waiter->prev->next : &bucket->first) = waiter->next;
 	*(waiter->next ? &waiter->next->prev : &bucket->last) = waiter->prev;
 }

@@ -15,7 +15,9 @@
  *           often, the first waiter sleeps with a timeout that doubles from 1 to 64 ms.
  *       W2  A thread that parks behind others relies on the first one: awake, or W1. One that waits
  *           for something else than those at the same address parks ALONE: it takes the steps of W1
- *           itself.
+ *           itself, wherever it is in the queue. So `need` counts it from when it is queued until
+ *           it is taken out, beside the first waiter: WAKING is not set meanwhile (Q6), and an
+ *           unlock finds it, whatever state the first one is in.
  *       W3  A waiter that acquires the lock leaves the queue, and sets `need` if others are parked,
  *           so its own unlock finds it set.
  *       W4  A first waiter that times out wakes the next one, whatever its own state was, because
@@ -331,11 +333,10 @@ static enum hf_detail_park spin_as_head(struct hf_detail_waiter *waiter,
 }
 
 enum hf_detail_park hf_detail_wait_to_lock(struct hf_detail_waiter *waiter,
-					   hf_detail_try_lock_t *try_lock, uint64_t deadline,
-					   bool is_alone)
+					   hf_detail_try_lock_t *try_lock, uint64_t deadline)
 {
 	enum hf_detail_park result;
-	bool alone = is_alone;
+	bool alone = waiter->alone;
 
 	for (;;) {
 		result = park_until_woken(waiter, try_lock, deadline, alone);
@@ -345,7 +346,7 @@ enum hf_detail_park hf_detail_wait_to_lock(struct hf_detail_waiter *waiter,
 			break;
 		hf_atomic32_store_relaxed(&waiter->looks,
 					  1); /* while it is PARKED and does not sleep */
-		alone = set_head(waiter, HF_DETAIL_WAITER_PARKED) || is_alone;
+		alone = set_head(waiter, HF_DETAIL_WAITER_PARKED) || waiter->alone;
 	}
 	/* It may have slept to the end behind a waiter that does not run. */
 	if (result == HF_DETAIL_PARK_TIMED_OUT && try_lock(waiter->lock))
@@ -397,6 +398,7 @@ enum hf_detail_park hf_detail_park_to_lock(hf_atomic32_t *lock, hf_detail_try_lo
 	waiter.lock = lock;
 	waiter.processor = hf_env_processor();
 	waiter.queued = false;
+	waiter.alone = how == HF_DETAIL_PARK_ALONE;
 	waiter.behind = NULL;
 	hf_atomic32_store_relaxed(&waiter.looks, 0);
 	bucket = hf_detail_bucket_lock(lock);
@@ -407,8 +409,7 @@ enum hf_detail_park hf_detail_park_to_lock(hf_atomic32_t *lock, hf_detail_try_lo
 	hf_detail_bucket_unlock(bucket);
 	wake_first(lock, woken);
 	if (queues)
-		return hf_detail_wait_to_lock(&waiter, try_lock, deadline,
-					      how == HF_DETAIL_PARK_ALONE);
+		return hf_detail_wait_to_lock(&waiter, try_lock, deadline);
 	hf_detail_turn_begin();
 	return HF_DETAIL_PARK_NONE;
 }

@@ -79,6 +79,7 @@ enum hf_detail_park hf_detail_park_to_wait(hf_atomic32_t *at, hf_atomic32_t *loc
 	waiter.lock = lock;
 	waiter.processor = hf_env_processor();
 	waiter.queued = false;
+	waiter.alone = false;
 	waiter.behind = NULL;
 	waiter.moved = 0;
 	hf_atomic32_store_relaxed(&waiter.looks, 0);
@@ -101,7 +102,7 @@ enum hf_detail_park hf_detail_park_to_wait(hf_atomic32_t *at, hf_atomic32_t *loc
 	}
 	HF_DETAIL_PARKING_LEFT();
 	if (!hf_detail_waiter_is_released(&waiter))
-		result = hf_detail_wait_to_lock(&waiter, calls->try_lock, HF_ENV_FOREVER, false);
+		result = hf_detail_wait_to_lock(&waiter, calls->try_lock, HF_ENV_FOREVER);
 	*moved = waiter.moved;
 	return result;
 }

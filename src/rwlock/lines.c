@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* lines - who has which line. lines.h has N1 to N3. */
+/* lines - who has which line. lines.h has N1 to N4. */
 #include "lines.h"
 
 #include "../parking/parking.h"
 
-/* How many lines a thread examines before it takes a new one (N2). */
-enum { EXAMINED = 4 };
+/* How many lines are used before any is freed (N2). */
+#ifndef HF_RWLOCK_SWEEP
+#define HF_RWLOCK_SWEEP 16
+#endif
 
-/* 2 to the power of 32 times the process, and the thread. */
-static uint32_t process_of(uint64_t owner)
+/* The bits of an owner: the thread; from bit 32 on the process, a number below 4,194,304; N4. */
+#define VERSION_ONE ((uint64_t)1 << 54)
+
+/* The process and the thread; 0 = the line is free. */
+static uint64_t thread_of(uint64_t owner)
 {
-	return (uint32_t)(owner >> 32);
+	return owner & (VERSION_ONE - 1);
 }
 
 #ifndef HF_DETAIL_PARKING_IS_MODEL
@@ -26,6 +31,14 @@ HF_DETAIL_DEBUGGERS_KNOW(sizeof(struct hf_detail_rwlock_line) == 64 &&
 			 offsetof(struct hf_detail_rwlock_lines, line) == 64);
 
 __thread struct hf_detail_rwlock_line *hf_detail_rwlock_line;
+
+/* A line without an empty slot: a thread that gets no other one does not search again. */
+static struct hf_detail_rwlock_line full_line = {
+	{ HF_ATOMIC_INIT(1), HF_ATOMIC_INIT(1), HF_ATOMIC_INIT(1), HF_ATOMIC_INIT(1),
+	  HF_ATOMIC_INIT(1), HF_ATOMIC_INIT(1), HF_ATOMIC_INIT(1) },
+	HF_ATOMIC_INIT(0),
+};
+#define NO_LINE (&full_line)
 
 struct hf_detail_rwlock_lines *hf_detail_rwlock_lines(void)
 {
@@ -50,18 +63,18 @@ static void in_child(void)
 
 	for (uint32_t n = 0; n < used; n++) {
 		struct hf_detail_rwlock_line *line = &lines->line[n];
-		uint64_t owner = hf_atomic64_load_relaxed(&line->owner);
+		uint64_t owner = hf_atomic64_load_relaxed(&line->owner), thread = thread_of(owner);
 
-		if (owner == forking_thread || owner == me) {
-			hf_atomic64_store_relaxed(&line->owner, me);
+		if (thread == forking_thread || thread == me) {
+			hf_atomic64_store_relaxed(&line->owner, owner - thread + me);
 			continue;
 		}
 		for (int i = 0; i < HF_DETAIL_RWLOCK_SLOTS; i++) {
 			if (hf_atomic64_load_relaxed(&line->slot[i])) /* else copies no page */
 				hf_atomic64_store_relaxed(&line->slot[i], 0);
 		}
-		if (owner)
-			hf_atomic64_store_relaxed(&line->owner, 0);
+		if (thread)
+			hf_atomic64_store_relaxed(&line->owner, owner - thread);
 	}
 }
 
@@ -70,6 +83,8 @@ __attribute__((constructor(101))) static void start_lines(void)
 	(void)hf_detail_rwlock_lines();
 	(void)pthread_atfork(before_fork, NULL, in_child);
 }
+#else
+#define NO_LINE NULL
 #endif
 
 /* ---- a line for this thread ------------------------------------------------------------------ */
@@ -83,14 +98,46 @@ static bool line_is_empty(const struct hf_detail_rwlock_line *line)
 	return true;
 }
 
-/* A line whose owner is free or gone -> @me. Acquire: its old owner's last stores come first. */
-static bool take_over(struct hf_detail_rwlock_line *line, uint64_t me)
+/* N4. A new owner has seen the last one's stores. */
+static bool change_owner(struct hf_detail_rwlock_line *line, uint64_t owner, uint64_t thread)
 {
-	uint64_t owner = hf_atomic64_load_acquire(&line->owner);
+	uint64_t version = owner - thread_of(owner) + VERSION_ONE;
 
-	return (!owner || (process_of(owner) == process_of(me) &&
-			   hf_detail_env_thread_is_gone(owner) && line_is_empty(line))) &&
-	       hf_atomic64_try_cmpxchg_acquire(&line->owner, &owner, me);
+	return hf_atomic64_try_cmpxchg_acq_rel(&line->owner, &owner, version + thread);
+}
+
+static struct hf_detail_rwlock_line *take_free(struct hf_detail_rwlock_lines *lines, uint32_t used,
+					       uint64_t me)
+{
+	for (uint32_t n = 0; n < used; n++) {
+		uint64_t owner = hf_atomic64_load_relaxed(&lines->line[n].owner);
+
+		if (!thread_of(owner) && change_owner(&lines->line[n], owner, me))
+			return &lines->line[n];
+	}
+	return NULL;
+}
+
+/* Frees the lines of threads that are gone (N2). One that ended inside of a lock keeps its own. */
+static void sweep(struct hf_detail_rwlock_lines *lines, uint32_t used, uint64_t me)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t n = 0; n < used; n++) {
+		struct hf_detail_rwlock_line *line = &lines->line[n];
+		uint64_t owner = hf_atomic64_load_acquire(&line->owner), thread = thread_of(owner);
+
+		if (thread && !(thread >> 32 == me >> 32 && hf_detail_env_thread_is_gone(thread) &&
+				line_is_empty(line) && change_owner(line, owner, 0)))
+			kept++;
+	}
+	hf_atomic32_store_relaxed(&lines->sweep_from, 2 * kept);
+}
+
+static bool is_time_to_sweep(const struct hf_detail_rwlock_lines *lines, uint32_t used)
+{
+	return used == HF_RWLOCK_LINES ||
+	       (used >= HF_RWLOCK_SWEEP && used >= hf_atomic32_load_relaxed(&lines->sweep_from));
 }
 
 struct hf_detail_rwlock_line *hf_detail_rwlock_claim(void)
@@ -98,23 +145,29 @@ struct hf_detail_rwlock_line *hf_detail_rwlock_claim(void)
 	struct hf_detail_rwlock_lines *lines = hf_detail_rwlock_lines();
 	uint64_t me = hf_detail_env_thread();
 	uint32_t used = lines ? hf_detail_rwlock_lines_used(lines) : 0;
+	struct hf_detail_rwlock_line *line;
 
 	for (uint32_t n = 0; n < used; n++) {
-		if (hf_atomic64_load_relaxed(&lines->line[n].owner) == me)
-			return &lines->line[n]; /* of another copy of the library */
-	}
-	for (int i = 0; i < EXAMINED && used; i++) {
-		uint32_t n = hf_atomic32_fetch_add_relaxed(&lines->next, 1) % used;
+		uint64_t owner = hf_atomic64_load_relaxed(&lines->line[n].owner);
 
-		if (take_over(&lines->line[n], me))
-			return &lines->line[n];
+		/* Of another copy of the library; or its thread is gone, and this one has its number. */
+		while (thread_of(owner) == me) {
+			if (change_owner(&lines->line[n], owner, me)) /* N4 */
+				return &lines->line[n];
+			owner = hf_atomic64_load_relaxed(&lines->line[n].owner);
+		}
 	}
-	while (lines && used < HF_RWLOCK_LINES) {
+	line = take_free(lines, used, me);
+	if (!line && lines && is_time_to_sweep(lines, used)) {
+		sweep(lines, used, me);
+		line = take_free(lines, used, me);
+	}
+	while (!line && lines && used < HF_RWLOCK_LINES) {
 		used = hf_atomic32_fetch_add_relaxed(&lines->used, 1); /* N1 */
-		if (used < HF_RWLOCK_LINES && take_over(&lines->line[used], me))
-			return &lines->line[used];
+		if (used < HF_RWLOCK_LINES && change_owner(&lines->line[used], 0, me))
+			line = &lines->line[used];
 	}
-	return NULL;
+	return line ? line : NO_LINE;
 }
 
 hf_atomic64_t *hf_detail_rwlock_find_slot(uint64_t value)
@@ -128,7 +181,7 @@ hf_atomic64_t *hf_detail_rwlock_find_slot(uint64_t value)
 
 		for (int i = 0; i < HF_DETAIL_RWLOCK_SLOTS; i++) {
 			if (hf_atomic64_load_relaxed(&line->slot[i]) == value &&
-			    hf_atomic64_load_relaxed(&line->owner) == me)
+			    thread_of(hf_atomic64_load_relaxed(&line->owner)) == me)
 				return &line->slot[i];
 		}
 	}

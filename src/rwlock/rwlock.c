@@ -30,8 +30,8 @@
  *     no WRITER -> WRITER     the claim: one writer at a time, waiters as those of a mutex
  *     BIAS: membarrier();     waits until no slot has L or a mark of the other phase
  *     count 0 -> INSIDE       inside
- *     WRITER -> 0             gives up: timed out, or to wait for a reader without the claim, for a
- *                             turn
+ *     WRITER -> 0             gives up: it has timed out; or, while its turn lasts, it waits for a
+ *                             reader without the claim, and then competes for the claim again
  *     -> the other PHASE      unlock: the marks of this phase may enter; all other bits 0
  *
  * Invariants
@@ -61,8 +61,10 @@
  *       and enters wakes those behind it. The others wait ALONE.
  *   L4  A reader's unlock does not touch the lock after its store: the slot's bucket tells whether
  *       a writer waits. One that is counted has no slot, and its last access is the subtraction.
- *   L5  A thread that has L in another slot may enter though there is a writer: that slot keeps the
- *       writer out, and is emptied later or in either order.
+ *   L5  A thread that has L in a slot may enter again though there is a writer, by another slot or
+ *       counted: the writer waits at the first one. An unlock empties the lowest slot that has L,
+ *       and a writer looks at them from the lowest to the highest, so the one that is emptied last
+ *       is still before it. The count comes after all slots, for both.
  */
 #include "holdfast/rwlock.h"
 
@@ -91,7 +93,10 @@
 #define HF_RWLOCK_REST 31
 #endif
 
-/* This thread's reads with a fence; the lock that it waits to write. Models define their own. */
+/*
+ * This thread's reads with a fence; and the lock that it waits to write, for try_slot(), which gets
+ * only the slot's address. Models define their own.
+ */
 #ifndef HF_RWLOCK_READS
 #define HF_RWLOCK_READS fenced_reads
 #define HF_RWLOCK_DRAINED drained_lock
@@ -106,8 +111,10 @@ static __thread const hf_atomic32_t *drained_lock __attribute__((tls_model("init
 #if HF_TSAN
 static __thread hf_atomic32_t fenced_word;
 #define FULL_FENCE() ((void)hf_atomic32_fetch_add_relaxed(&fenced_word, 0))
+#define FULL_FENCE_AT_RMW() FULL_FENCE()
 #else
 #define FULL_FENCE() hf_atomic_fence_seq_cst()
+#define FULL_FENCE_AT_RMW() hf_atomic_fence_seq_cst_at_rmw()
 #endif
 
 enum {
@@ -171,13 +178,19 @@ static hf_atomic64_t *find_slot(uint64_t value, const hf_atomic64_t *not_this)
 	return NULL;
 }
 
+/* It may have one already, from another copy of the library, with locks that it reads. */
+static void get_line(void)
+{
+	if (HF_UNLIKELY(!HF_DETAIL_RWLOCK_LINE))
+		HF_DETAIL_RWLOCK_LINE = hf_detail_rwlock_claim();
+}
+
 /* Stores L in a slot that is empty. NULL = there is none. */
 static hf_atomic64_t *take_slot(const hf_atomic32_t *word)
 {
 	hf_atomic64_t *slot;
 
-	if (HF_UNLIKELY(!HF_DETAIL_RWLOCK_LINE))
-		HF_DETAIL_RWLOCK_LINE = hf_detail_rwlock_claim();
+	get_line();
 	slot = find_slot(0, NULL);
 	if (slot)
 		hf_atomic64_store_relaxed(slot, (uintptr_t)word);
@@ -261,10 +274,13 @@ static bool try_read(hf_atomic32_t *word)
 {
 	hf_atomic64_t *slot;
 
+	get_line();
 	if ((hf_atomic32_load_relaxed(word) & WRITER) && !find_slot((uintptr_t)word, NULL))
 		return false;
 	slot = take_slot(word);
-	return slot ? try_slot_of(word, slot) : try_count(word, WRITER);
+	if (slot)
+		return try_slot_of(word, slot);
+	return try_count(word, find_slot((uintptr_t)word, NULL) ? 0 : WRITER); /* L5 */
 }
 
 static bool try_read_at(hf_atomic32_t *at)
@@ -401,7 +417,10 @@ void hf_detail_rwlock_wake_writer(hf_atomic64_t *slot)
 
 /* ---- to write ------------------------------------------------------------------------------- */
 
-/* The claim orders nothing: revoke_bias() has a full barrier, and try_inside() acquires. */
+/*
+ * The claim orders nothing by itself: L1 needs it before the writer's barrier, which is in
+ * revoke_bias(), and try_inside() acquires.
+ */
 static bool try_claim(hf_atomic32_t *word)
 {
 	uint32_t found = hf_atomic32_load_relaxed(word);
@@ -451,6 +470,10 @@ static bool wait_for_slot(const hf_atomic32_t *word, hf_atomic64_t *slot, uint64
 /*
  * With the claim: L1, and then each slot that has L or a mark. Returns true if this writer is
  * inside; if it has timed out, *@awaited is the slot that it waited for, or NULL.
+ *
+ * A reader that has left L may have stored another lock's address in the slot since, relaxed. A scan
+ * that finds that acquires L's section on each processor, whose stores to one word keep their
+ * order, but not by the rules of C++20, where only a read-modify-write continues a release.
  */
 static bool wait_for_readers(hf_atomic32_t *word, uint64_t deadline, hf_atomic64_t **awaited)
 {
@@ -484,7 +507,7 @@ static void clear_bits(hf_atomic32_t *word, uint32_t bits)
 static void revoke_bias(hf_atomic32_t *word)
 {
 	if (HF_LIKELY(!(hf_atomic32_load_relaxed(word) & BIAS))) {
-		hf_atomic_fence_seq_cst_at_rmw();
+		FULL_FENCE_AT_RMW(); /* after the claim */
 		return;
 	}
 	hf_detail_bias_revoke(HF_RWLOCK_REST);

@@ -185,17 +185,22 @@ inline void hf_env_yield(const hf_model::where &at = HF_MODEL_HERE)
 	rl::yield(1, at);
 }
 
+namespace hf_model
+{
+inline uint64_t gone_thread; /* one that has ended, whose number no new one has got yet; or 0 */
+}
+
 extern "C" {
 
-/* src/env/env.h: the process, which is 1, and the thread. No thread ends before the others. */
+/* src/env/env.h: the process, which is 1, and the thread. */
 inline uint64_t hf_detail_env_thread()
 {
 	return (uint64_t)1 << 32 | (rl::thread_index() + 1);
 }
 
-inline bool hf_detail_env_thread_is_gone(uint64_t)
+inline bool hf_detail_env_thread_is_gone(uint64_t thread)
 {
-	return false;
+	return thread == hf_model::gone_thread;
 }
 
 /* src/env/env.h: a pause lets all other threads run, whether it yields or sleeps. */

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Build models of src/parking with a flaw that takes more than one operation away, which a scenario must catch.
+"""Build models of src/parking and src/rwlock with a flaw that takes more than one operation away, which a scenario must catch.
 
     mutants.py --source-dir DIR --work-dir DIR --cxx COMPILER --explore OBJECT
 """
@@ -21,6 +21,10 @@ MUTANTS = [
      "\tstruct hf_detail_waiter *first = hf_detail_waiter_find(bucket, lock);\n\tbool behind",
      "struct hf_detail_bucket *bucket = bucket_lock_of(waiter);\n"
      "\tstruct hf_detail_waiter *first = hf_detail_waiter_find(bucket, lock);\n\tbool behind", "cond", "rechecked"),
+    # A line with its number, which another thread is about to free, since the thread that had it is gone.
+    ("takes_its_number_without_a_swap", "src/rwlock/lines.c",
+     "if (change_owner(&lines->line[n], owner, me)) /* N4 */\n\t\t\t\treturn",
+     "return", "rwlock", "reused"),
 ]
 
 

@@ -12,6 +12,7 @@
  *   rwlock        two to four threads; each may find its turn over at any time, so that marks and
  *                 claims are kept; the lock has BIAS at first, or not, and gets it at once
  *   fresh         the threads have no lines yet: they claim them meanwhile
+ *   reused        the same, and the first one has the number of a thread that has ended
  *   crowded       a thread has no line, or one slot: the word counts its readers
  *   no barrier    membarrier() is missing: there is no BIAS
  *   freed         the last thread that leaves, as a reader or a writer, frees the lock
@@ -46,6 +47,7 @@
 #define HF_DETAIL_RWLOCK_SLOTS 2
 #define HF_DETAIL_RWLOCK_LINE (*hf_model::my_line())
 #define HF_RWLOCK_LINES 4
+#define HF_RWLOCK_SWEEP 1
 #define HF_RWLOCK_SAMPLE 1
 #define HF_RWLOCK_AGES 1
 #define HF_RWLOCK_REST 0
@@ -122,6 +124,7 @@ enum {
 	MARKED = 16,    /* each turn is over at once */
 	FREED = 32,     /* the last thread frees the lock */
 	STALE = 64,     /* the last thread has no light fences */
+	REUSED = 128,   /* with FRESH: there is a line with the first thread's number */
 };
 
 template <typename Script, unsigned int Features>
@@ -244,8 +247,10 @@ public:
 		if (has(BIASED))
 			hf_atomic32_store_relaxed(&lock_.word, HF_DETAIL_RWLOCK_BIAS);
 		hf_model::the_lines = &lines_;
-		hf_atomic32_store_relaxed(&lines_.used, has(FRESH) ? 0 : HF_MODEL_THREADS);
-		hf_atomic32_store_relaxed(&lines_.next, 0);
+		hf_atomic32_store_relaxed(&lines_.used,
+					  has(FRESH) ? (uint32_t)has(REUSED) : HF_MODEL_THREADS);
+		hf_model::gone_thread = has(REUSED) ? (uint64_t)1 << 32 | 1 : 0;
+		hf_atomic32_store_relaxed(&lines_.sweep_from, 0);
 		hf_atomic64_store_relaxed(&lines_.bias_from, 0);
 		hf_atomic32_store_relaxed(&lines_.has_barrier,
 					  has(NO_BARRIER) ? HAS_NONE : HAS_BARRIER);
@@ -260,6 +265,8 @@ public:
 						  has(FRESH) ? 0 : (uint64_t)1 << 32 | (t + 1));
 			if (has(CROWDED) && t == 0)
 				hf_atomic64_store_relaxed(&line->owner, (uint64_t)1 << 32 | 99);
+			if (has(REUSED) && t == 0)
+				hf_atomic64_store_relaxed(&line->owner, hf_model::gone_thread);
 			for (hf_atomic64_t &slot : line->slot)
 				hf_atomic64_store_relaxed(&slot, 0);
 			if (has(CROWDED))
@@ -272,8 +279,14 @@ public:
 	}
 	void thread(unsigned int index)
 	{
+		if (index == 0)
+			hf_model::gone_thread = 0;
 		for (const char *next = Script::text[index]; *next; next++)
 			step_of(*next);
+		for (unsigned int t = 0; has(REUSED) && t < index; t++)
+			check(!*hf_model::my_line() ||
+				      *hf_model::my_line() != hf_model::rwlock_states[t].line,
+			      "two threads have one line");
 		if (has(FREED)) {
 			hf_rwlock_write_lock(&lock_);
 			bool frees = ++left_ == threads_in(Script());
@@ -320,6 +333,7 @@ SCRIPT(mixed, "rw", "wr");
 SCRIPT(tries, "RW", "WR");
 SCRIPT(timed, "ab", "ba");
 SCRIPT(nested, "n", "w");
+SCRIPT(nested_count, "w", "n");
 SCRIPT(moved, "m", "w");
 SCRIPT(downgrades, "d", "d");
 SCRIPT(past, "pr", "w");
@@ -332,6 +346,7 @@ SCRIPT(nested3, "n", "n", "w");
 SCRIPT(downgrades3, "d", "r", "w");
 SCRIPT(past3, "p", "p", "w");
 SCRIPT(only_tries, "R", "R", "W");
+SCRIPT(readers, "rr", "r", "r");
 SCRIPT(four, "r", "r", "w", "w");
 
 /* What two threads do is searched, what more do is sampled. */
@@ -349,7 +364,9 @@ static void all(hf_model::run *run, const char *name, unsigned int count)
 	run->random<runs<moved, Features>, 2>(name, count);
 	run->random<runs<downgrades, Features>, 2>(name, count);
 	run->random<runs<past, Features>, 2>(name, count);
-	if constexpr (!(Features & CROWDED)) { /* one that is counted must not read it again */
+	if constexpr (Features & CROWDED) { /* thread 0 is counted, and must not read it again */
+		run->random<runs<nested_count, Features>, 2>(name, count);
+	} else {
 		run->random<runs<nested, Features>, 2>(name, count);
 		run->random<runs<nested3, Features>, 3>(name, count);
 	}
@@ -372,6 +389,8 @@ int main(int argc, char **argv)
 	all<MARKED>(&run, "marked", 20000);
 	all<MARKED | BIASED>(&run, "marked", 20000);
 	all<FRESH>(&run, "fresh", 10000);
+	run.random<runs<rw, FRESH | REUSED>, 2>("reused", 20000);
+	run.random<runs<readers, FRESH | REUSED>, 3>("reused", 20000);
 	all<CROWDED>(&run, "crowded", 10000);
 	all<CROWDED | BIASED | MARKED>(&run, "crowded", 10000);
 	all<NO_BARRIER>(&run, "no barrier", 10000);

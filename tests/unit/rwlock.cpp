@@ -169,6 +169,26 @@ TEST_F(Rwlock, ReadsAgainWhileAWriterWaits)
 	threads.join();
 }
 
+/* So it enters if its line is full, too: then it is counted. The bit stands for the writer. */
+TEST_F(Rwlock, ReadsAgainWithoutASlot)
+{
+	hf_rwlock_t others[HF_DETAIL_RWLOCK_SLOTS - 1] = {};
+
+	hf_rwlock_read_lock(&lock_);
+	for (hf_rwlock_t &other : others)
+		hf_rwlock_read_lock(&other);
+	hf_atomic32_store_relaxed(&lock_.word, HF_DETAIL_RWLOCK_WRITER);
+	EXPECT_TRUE(hf_rwlock_read_trylock(&lock_));
+	EXPECT_EQ(word(), HF_DETAIL_RWLOCK_WRITER + HF_DETAIL_RWLOCK_ONE);
+	hf_rwlock_read_unlock(&lock_);
+	EXPECT_EQ(word(), HF_DETAIL_RWLOCK_WRITER + HF_DETAIL_RWLOCK_ONE);
+	hf_rwlock_read_unlock(&lock_);
+	EXPECT_EQ(word(), HF_DETAIL_RWLOCK_WRITER);
+	hf_atomic32_store_relaxed(&lock_.word, 0);
+	for (hf_rwlock_t &other : others)
+		hf_rwlock_read_unlock(&other);
+}
+
 TEST_F(Rwlock, Downgrades)
 {
 	for (int locks : { 0, HF_DETAIL_RWLOCK_SLOTS }) { /* with a slot, and counted */
@@ -251,17 +271,58 @@ TEST_F(Rwlock, UnlockByAnotherThreadIsReported)
 	EXPECT_TRUE(reports.one(HF_REPORT_LOCK_WRONG_OWNER, &lock_));
 }
 
-/* Threads come and go: their lines are taken over. */
+/* Threads come and go, beside others that stay: the lines of those that have ended are taken. */
 TEST_F(Rwlock, LinesAreUsedAgain)
 {
 	uint32_t before = hf_detail_rwlock_lines_used(hf_detail_rwlock_lines());
+	std::atomic<int> have_lines(0);
+	std::atomic<bool> stop(false);
+	unit::thread_group threads;
 
+	for (int i = 0; i < 8; i++) {
+		threads.add([&] {
+			read(1);
+			have_lines++;
+			unit::wait_until([&] { return stop.load(); });
+		});
+	}
+	unit::wait_until([&] { return have_lines == 8; });
 	for (int i = 0; i < 300; i++)
 		EXPECT_TRUE(elsewhere([&] {
 			read(1);
 			return true;
 		}));
 	EXPECT_LE(hf_detail_rwlock_lines_used(hf_detail_rwlock_lines()), before + 32);
+	stop = true;
+	threads.join();
+}
+
+/* If all lines are in use a new thread is counted, and does not search for one at each read. */
+TEST_F(Rwlock, ThreadsWithoutALine)
+{
+	constexpr uint64_t OTHER_PROCESS = (uint64_t)1 << 32;
+	struct hf_detail_rwlock_lines *lines = hf_detail_rwlock_lines();
+	uint32_t used = hf_detail_rwlock_lines_used(lines);
+	std::vector<uint64_t> owners;
+
+	for (struct hf_detail_rwlock_line &line : lines->line) {
+		owners.push_back(hf_atomic64_load_relaxed(&line.owner));
+		hf_atomic64_store_relaxed(&line.owner, OTHER_PROCESS);
+	}
+	hf_atomic32_store_relaxed(&lines->used, HF_RWLOCK_LINES);
+	EXPECT_TRUE(elsewhere([&] {
+		hf_rwlock_read_lock(&lock_);
+		for (size_t i = 0; i < owners.size(); i++)
+			hf_atomic64_store_relaxed(&lines->line[i].owner, owners[i]);
+		hf_atomic32_store_relaxed(&lines->used, used);
+		hf_atomic32_store_relaxed(&lines->sweep_from, 0);
+		bool is_counted = word() >= HF_DETAIL_RWLOCK_ONE;
+		hf_rwlock_read_unlock(&lock_);
+		hf_rwlock_read_lock(&lock_);
+		is_counted = is_counted && word() >= HF_DETAIL_RWLOCK_ONE;
+		hf_rwlock_read_unlock(&lock_);
+		return is_counted;
+	}));
 }
 
 /* Another copy of the library finds the slot by the thread's number. */
@@ -277,6 +338,18 @@ TEST_F(Rwlock, UnlockFindsTheLineOfAnotherCopy)
 	hf_rwlock_write_unlock(&lock_);
 	read(1);
 	EXPECT_EQ(hf_detail_rwlock_line, mine) << "a thread has one line";
+}
+
+/* Another copy enters again though a writer waits, which the bit stands for. */
+TEST_F(Rwlock, ReadsAgainByAnotherCopy)
+{
+	hf_rwlock_read_lock(&lock_);
+	hf_detail_rwlock_line = nullptr;
+	hf_atomic32_store_relaxed(&lock_.word, HF_DETAIL_RWLOCK_WRITER);
+	EXPECT_TRUE(hf_rwlock_read_trylock(&lock_));
+	hf_atomic32_store_relaxed(&lock_.word, 0);
+	hf_rwlock_read_unlock(&lock_);
+	hf_rwlock_read_unlock(&lock_);
 }
 
 /* In the child other readers are gone; what the forking thread reads is locked, and its own. */
@@ -338,6 +411,73 @@ TEST_F(Rwlock, ReadsPastAWaitingWriter)
 	}
 	hf_rwlock_read_unlock(&lock_);
 	threads.join();
+}
+
+/* Writers of different locks wait at one slot, ALONE; the first was stopped before it looks. */
+TEST_F(Rwlock, UnlockSeesAWriterBehindOneThatDoesNotRun)
+{
+	static std::atomic<bool> looks, may_end, is_free;
+	hf_atomic64_t slot = HF_ATOMIC_INIT(0);
+	hf_atomic32_t *at = (hf_atomic32_t *)(void *)&slot;
+	auto stops = [](hf_atomic32_t *) {
+		looks = true;
+		unit::wait_until([] { return may_end.load(); });
+		return true;
+	};
+	auto waits = [](hf_atomic32_t *) { return is_free.load(); };
+
+	looks = may_end = is_free = false;
+	std::thread first(
+		[&] { hf_detail_park_to_lock(at, stops, HF_ENV_FOREVER, HF_DETAIL_PARK_ALONE); });
+	unit::wait_until([] { return looks.load(); });
+	std::thread second(
+		[&] { hf_detail_park_to_lock(at, waits, HF_ENV_FOREVER, HF_DETAIL_PARK_ALONE); });
+	unit::wait_until([&] { return unit::waiters(at, true) == 1; });
+	is_free = true;
+	EXPECT_TRUE(hf_detail_rwlock_needs_wake(at));
+	hf_detail_rwlock_wake_writer(&slot);
+	second.join();
+	may_end = true;
+	first.join();
+}
+
+/* The same; the first was woken by one that has timed out, and does not run. */
+TEST_F(Rwlock, UnlockSeesAWriterBehindOneThatWasWoken)
+{
+	static std::atomic<bool> looks, may_fail, second_looks, may_end, is_free;
+	hf_atomic64_t slot = HF_ATOMIC_INIT(0);
+	hf_atomic32_t *at = (hf_atomic32_t *)(void *)&slot;
+	auto fails = [](hf_atomic32_t *) {
+		looks = true;
+		unit::wait_until([] { return may_fail.load(); });
+		return false;
+	};
+	auto stops = [](hf_atomic32_t *) {
+		second_looks = may_fail.load();
+		unit::wait_until([] { return !may_fail || may_end; });
+		return may_end.load();
+	};
+	auto waits = [](hf_atomic32_t *) { return is_free.load(); };
+
+	looks = may_fail = second_looks = may_end = is_free = false;
+	std::thread first([&] { hf_detail_park_to_lock(at, fails, 1, HF_DETAIL_PARK_ALONE); });
+	unit::wait_until([] { return looks.load(); });
+	std::thread second(
+		[&] { hf_detail_park_to_lock(at, stops, HF_ENV_FOREVER, HF_DETAIL_PARK_ALONE); });
+	unit::wait_until([&] { return unit::waiters(at, true) == 1; });
+	std::thread third(
+		[&] { hf_detail_park_to_lock(at, waits, HF_ENV_FOREVER, HF_DETAIL_PARK_ALONE); });
+	unit::wait_until([&] { return unit::waiters(at, true) == 2; });
+	may_fail = true;
+	first.join();
+	unit::wait_until([] { return second_looks.load(); });
+	EXPECT_FALSE(hf_detail_parking_flags(at) & HF_DETAIL_BUCKET_WAKING);
+	is_free = true;
+	hf_detail_rwlock_wake_writer(&slot);
+	may_end = true;
+	second.join();
+	hf_detail_unpark_each(at, 1); /* if the wake-up was lost */
+	third.join();
 }
 
 TEST(SharedMutex, Guards)
