@@ -78,7 +78,7 @@ HF_COLD char *put_address(char *to, const char *end, const char *before, const v
 }
 
 /* "; at 0x1234 (/bin/app+0x234)"; the object only in environments with HF_ENV_HAS_PLACES. */
-HF_COLD char *put_site(char *to, const char *end, const char *before, const void *site)
+HF_COLD char *put_at(char *to, const char *end, const char *before, const void *site)
 {
 	if (!site)
 		return to;
@@ -99,13 +99,13 @@ HF_COLD void print_line(const struct hf_report_details *details)
 	at = put_address(at, end, "holdfast: ", details->object);
 	at = hf_detail_put_text(at, end, ": ");
 	at = hf_detail_put_text(at, end, hf_report_text(details->kind));
-	at = put_site(at, end, "; at ", details->site);
+	at = put_at(at, end, "; at ", details->site);
 	if (details->other) {
 		at = put_address(at, end, ", with ", details->other);
 		at = hf_detail_put_text(at, end, " held");
 		for (uint32_t i = 0; i < details->place_count; i++)
-			at = put_site(at, end, i ? ", then at " : "; the other way round at ",
-				      details->places[i]);
+			at = put_at(at, end, i ? ", then at " : "; the other way round at ",
+				    details->places[i]);
 	}
 	*at++ = '\n';
 	hf_detail_env_print(line, (size_t)(at - line));

@@ -93,6 +93,41 @@ void wait_at()
 	waiter.join();
 }
 
+/* A writer that waits for a reader, then a reader and a writer that wait for a writer. */
+void read_and_write()
+{
+	static hf_rwlock_t lock;
+	std::atomic<int> step{ 0 };
+	std::thread other([&] {
+		hf_rwlock_read_lock(&lock);
+		step = 1;
+		unit::wait_until([&] { return step == 2; });
+		errno = 77;
+		hf_rwlock_read_unlock(&lock);
+		hf_rwlock_write_lock(&lock);
+		EXPECT_EQ(errno, 77);
+		step = 3;
+		unit::wait_until([&] { return step == 4; });
+		hf_rwlock_downgrade(&lock);
+		hf_rwlock_read_unlock(&lock);
+		EXPECT_EQ(errno, 77);
+	});
+
+	unit::wait_until([&] { return step == 1; });
+	errno = 77;
+	EXPECT_FALSE(hf_rwlock_write_lock_timeout(&lock, BRIEF));
+	step = 2;
+	unit::wait_until([&] { return step == 3; });
+	EXPECT_FALSE(hf_rwlock_read_lock_timeout(&lock, BRIEF));
+	step = 4;
+	hf_rwlock_read_lock(&lock);
+	hf_rwlock_read_unlock(&lock);
+	hf_rwlock_write_lock(&lock);
+	hf_rwlock_write_unlock(&lock);
+	EXPECT_EQ(errno, 77);
+	other.join();
+}
+
 int begin_of_file(hf_region_t *region, const void *base, size_t len)
 {
 	return hf_region_begin_file(region, base, len, PROT_READ, MAP_SHARED, -1, 0);
@@ -149,6 +184,10 @@ const row rows[] = {
 	{ { "hf_detail_mutex_lock_slow", "hf_detail_mutex_unlock_slow" }, contend<unit::own> },
 	{ { "hf_detail_mutex_shared_lock_slow", "hf_detail_mutex_shared_wake" },
 	  contend<unit::shared> },
+	{ { "hf_detail_rwlock_read_lock_slow", "hf_detail_rwlock_read_unlock_slow",
+	    "hf_detail_rwlock_write_lock", "hf_detail_rwlock_wake_writer",
+	    "hf_detail_rwlock_wake_all", "hf_detail_rwlock_downgrade" },
+	  read_and_write },
 	{ { "hf_detail_cond_wait", "hf_detail_cond_wake" }, wait_at<unit::own> },
 	{ { "hf_detail_cond_shared_wait", "hf_detail_cond_shared_wake" }, wait_at<unit::shared> },
 	{ { "hf_detail_profile_add" }, /* with HOLDFAST_PROFILE=1 */
@@ -172,6 +211,14 @@ const row rows[] = {
 		  (void)hf_detail_validate_unlock(good(), true);
 		  (void)hf_detail_validate_unlock(good(), true);
 		  (void)hf_detail_validate_unlock(good(), false);
+	  } },
+	{ { "hf_detail_validate_lock_shared", "hf_detail_validate_locked_shared",
+	    "hf_detail_validate_unlock_shared" },
+	  [] {
+		  (void)hf_detail_validate_lock_shared(good());
+		  hf_detail_validate_locked_shared(good());
+		  (void)hf_detail_validate_unlock_shared(good());
+		  (void)hf_detail_validate_unlock_shared(good()); /* reported */
 	  } },
 	{ { "hf_validate_forget", "hf_validate_is_held", "hf_validate_set_class",
 	    "hf_validate_set_hold_limit", "hf_validate_set_order", "hf_validate_unwatched_pairs" },

@@ -278,9 +278,12 @@ std::vector<const void *> kept_places;
 
 TEST_F(OrderCycle, EachPlaceIsNamed)
 {
-	static hf_spinlock_t a = HF_SPINLOCK_INIT;
-	static hf_lockref_t b = HF_LOCKREF_INIT(1), c = HF_LOCKREF_INIT(1);
+	/* New ones each time, also with --gtest_repeat: a cycle is reported once. */
+	hf_spinlock_t &a = *new hf_spinlock_t HF_SPINLOCK_INIT;
+	hf_lockref_t &b = *new hf_lockref_t HF_LOCKREF_INIT(1);
+	hf_lockref_t &c = *new hf_lockref_t HF_LOCKREF_INIT(1);
 
+	kept_places.clear();
 	hf_report_reset();
 	hf_report_set_details_handler(
 		[](const struct hf_report_details *details, void *) {

@@ -43,13 +43,16 @@ HF_END_DECLS
 #define HF_DETAIL_TSAN_TRY (1u << 4)
 #define HF_DETAIL_TSAN_FAILED (1u << 5)
 
-HF_INLINE void hf_detail_tsan_init(void *lock)
+/* Not HF_INLINE, by which libholdfast-extern exports what it inlines. */
+#define HF_DETAIL_TSAN_INLINE static inline __attribute__((always_inline, unused))
+
+HF_DETAIL_TSAN_INLINE void hf_detail_tsan_init(void *lock)
 {
 	__tsan_mutex_destroy(lock, 0);
 	__tsan_mutex_create(lock, 0);
 }
 
-HF_INLINE void hf_detail_tsan_destroy(void *lock, bool is_locked)
+HF_DETAIL_TSAN_INLINE void hf_detail_tsan_destroy(void *lock, bool is_locked)
 {
 	char name[8];
 	void *region;
@@ -62,26 +65,31 @@ HF_INLINE void hf_detail_tsan_destroy(void *lock, bool is_locked)
 		__tsan_mutex_destroy(lock, 0);
 }
 
-HF_INLINE void hf_detail_tsan_lock(void *lock)
+HF_DETAIL_TSAN_INLINE void hf_detail_tsan_lock(void *lock)
 {
 	__tsan_mutex_pre_lock(lock, 0);
 	__tsan_mutex_pre_divert(lock, 0);
 }
 
-HF_INLINE void hf_detail_tsan_lock_end(void *lock, unsigned int flags)
+HF_DETAIL_TSAN_INLINE void hf_detail_tsan_lock_end(void *lock, unsigned int flags)
 {
 	__tsan_mutex_post_divert(lock, 0);
 	__tsan_mutex_post_lock(lock, flags, 0);
 }
 
-HF_INLINE void hf_detail_tsan_trylocked(void *lock)
+HF_DETAIL_TSAN_INLINE void hf_detail_tsan_trylocked(void *lock)
 {
 	__tsan_mutex_pre_lock(lock, HF_DETAIL_TSAN_TRY);
 	__tsan_mutex_post_lock(lock, HF_DETAIL_TSAN_TRY, 0);
 }
 
-HF_INLINE void hf_detail_tsan_unlock(void *lock)
+HF_DETAIL_TSAN_INLINE void hf_detail_tsan_unlock(void *lock)
 {
+	/*
+	 * A lockref's lock shares its address with the count, whose puts have released. The unlock
+	 * would forget them, as it stores this thread's clock alone.
+	 */
+	__tsan_acquire(lock);
 	(void)__tsan_mutex_pre_unlock(lock, 0);
 	__tsan_mutex_post_unlock(lock, 0);
 }
