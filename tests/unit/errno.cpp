@@ -108,6 +108,7 @@ void read_and_write()
 		EXPECT_EQ(errno, 77);
 		step = 3;
 		unit::wait_until([&] { return step == 4; });
+		errno = 77;
 		hf_rwlock_downgrade(&lock);
 		hf_rwlock_read_unlock(&lock);
 		EXPECT_EQ(errno, 77);
@@ -116,8 +117,10 @@ void read_and_write()
 	unit::wait_until([&] { return step == 1; });
 	errno = 77;
 	EXPECT_FALSE(hf_rwlock_write_lock_timeout(&lock, BRIEF));
+	EXPECT_EQ(errno, 77);
 	step = 2;
 	unit::wait_until([&] { return step == 3; });
+	errno = 77;
 	EXPECT_FALSE(hf_rwlock_read_lock_timeout(&lock, BRIEF));
 	step = 4;
 	hf_rwlock_read_lock(&lock);
