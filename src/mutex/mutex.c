@@ -96,10 +96,16 @@ enum hf_detail_park hf_detail_lock_contended(hf_atomic32_t *lock, hf_detail_try_
 	return result;
 }
 
+/* A function that has an address: the other one is always inlined, which LTO insists on. */
+static bool try_mutex(hf_atomic32_t *word)
+{
+	return hf_detail_mutex_try_lock(word);
+}
+
 bool hf_detail_mutex_lock_contended(hf_atomic32_t *word, uint64_t deadline)
 {
-	return hf_detail_lock_contended(word, hf_detail_mutex_try_lock, deadline,
-					HF_DETAIL_PARK_QUEUED) != HF_DETAIL_PARK_TIMED_OUT;
+	return hf_detail_lock_contended(word, try_mutex, deadline, HF_DETAIL_PARK_QUEUED) !=
+	       HF_DETAIL_PARK_TIMED_OUT;
 }
 
 __attribute__((__noinline__)) bool hf_detail_mutex_lock_slow(hf_atomic32_t *word, uint64_t deadline)
