@@ -46,10 +46,19 @@ HF_END_DECLS
 /* Not HF_INLINE, by which libholdfast-extern exports what it inlines. */
 #define HF_DETAIL_TSAN_INLINE static inline __attribute__((always_inline, unused))
 
+/*
+ * The mutex's name is the address behind the word's: a lockref's lock shares the word's address with
+ * the count, and an unlock would forget there what puts have released.
+ */
+HF_DETAIL_TSAN_INLINE void *hf_detail_tsan_id(void *lock)
+{
+	return (char *)lock + 1;
+}
+
 HF_DETAIL_TSAN_INLINE void hf_detail_tsan_init(void *lock)
 {
-	__tsan_mutex_destroy(lock, 0);
-	__tsan_mutex_create(lock, 0);
+	__tsan_mutex_destroy(hf_detail_tsan_id(lock), 0);
+	__tsan_mutex_create(hf_detail_tsan_id(lock), 0);
 }
 
 HF_DETAIL_TSAN_INLINE void hf_detail_tsan_destroy(void *lock, bool is_locked)
@@ -62,36 +71,35 @@ HF_DETAIL_TSAN_INLINE void hf_detail_tsan_destroy(void *lock, bool is_locked)
 	if (is_locked)
 		kind = __tsan_locate_address(lock, name, sizeof(name), &region, &size);
 	if (!is_locked || kind[0] == 'h' || kind[0] == 's')
-		__tsan_mutex_destroy(lock, 0);
+		__tsan_mutex_destroy(hf_detail_tsan_id(lock), 0);
 }
 
 HF_DETAIL_TSAN_INLINE void hf_detail_tsan_lock(void *lock)
 {
-	__tsan_mutex_pre_lock(lock, 0);
-	__tsan_mutex_pre_divert(lock, 0);
+	__tsan_mutex_pre_lock(hf_detail_tsan_id(lock), 0);
+	__tsan_mutex_pre_divert(hf_detail_tsan_id(lock), 0);
 }
 
 HF_DETAIL_TSAN_INLINE void hf_detail_tsan_lock_end(void *lock, unsigned int flags)
 {
-	__tsan_mutex_post_divert(lock, 0);
-	__tsan_mutex_post_lock(lock, flags, 0);
+	__tsan_mutex_post_divert(hf_detail_tsan_id(lock), 0);
+	__tsan_mutex_post_lock(hf_detail_tsan_id(lock), flags, 0);
+	if (!flags)
+		__tsan_acquire(lock);
 }
 
 HF_DETAIL_TSAN_INLINE void hf_detail_tsan_trylocked(void *lock)
 {
-	__tsan_mutex_pre_lock(lock, HF_DETAIL_TSAN_TRY);
-	__tsan_mutex_post_lock(lock, HF_DETAIL_TSAN_TRY, 0);
+	__tsan_mutex_pre_lock(hf_detail_tsan_id(lock), HF_DETAIL_TSAN_TRY);
+	__tsan_mutex_post_lock(hf_detail_tsan_id(lock), HF_DETAIL_TSAN_TRY, 0);
+	__tsan_acquire(lock);
 }
 
 HF_DETAIL_TSAN_INLINE void hf_detail_tsan_unlock(void *lock)
 {
-	/*
-	 * A lockref's lock shares its address with the count, whose puts have released. The unlock
-	 * would forget them, as it stores this thread's clock alone.
-	 */
-	__tsan_acquire(lock);
-	(void)__tsan_mutex_pre_unlock(lock, 0);
-	__tsan_mutex_post_unlock(lock, 0);
+	__tsan_release(lock);
+	(void)__tsan_mutex_pre_unlock(hf_detail_tsan_id(lock), 0);
+	__tsan_mutex_post_unlock(hf_detail_tsan_id(lock), 0);
 }
 
 #define HF_DETAIL_TSAN_ACQUIRE(p) __tsan_acquire((void *)(uintptr_t)(p))
