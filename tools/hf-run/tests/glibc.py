@@ -68,6 +68,10 @@ def compile_with(cc, root, *words):
                "-std=gnu11", "-O1", "-pthread", "-D_GNU_SOURCE=", *words)
 
 
+# What run_lost.c needs of the library's regions.
+LOST_PAGES = "/mapping.c", "/zeros.c"
+
+
 def build_library(cc, source, root, path):
     """As CMakeLists.txt does."""
     names = read(source, "src", "sources.txt").split()
@@ -76,7 +80,8 @@ def build_library(cc, source, root, path):
     parts = path + ".parts.o"
     unused = "-ffunction-sections", "-Wl,--gc-sections"
     compile_with(cc, root, *common, "-r", "-nostdlib", "-include", os.path.join(source, "tools", "hf-run", "site.h"),
-                 *(os.path.join(source, name) for name in names if "nofault" not in name and "region" not in name),
+                 *(os.path.join(source, name) for name in names
+                   if "nofault" not in name and ("region" not in name or name.endswith(LOST_PAGES))),
                  "-o", parts)
     compile_with(cc, root, *common, *unused, "-shared", *sources(source, "tools", "hf-run", pattern="run_*.c"), parts,
                  "-o", path, "-ldl", "-Wl,-z,now,-z,nodelete,-z,defs",
