@@ -48,7 +48,7 @@
 /* Queue nodes per slot. */
 #define HF_NODES 4
 
-/* As in bare.h; of this CPU and context: 1 + ((cpu * 4 + context) * HF_NODES) + n. */
+/* As in bare.h; a CPU has 4 contexts, and each of them HF_NODES nodes, from 1 on. */
 uint32_t hf_env_node_get(void);
 void hf_env_node_put(uint32_t index);
 
