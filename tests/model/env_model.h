@@ -208,7 +208,6 @@ inline void hf_detail_env_pause(uint32_t)
 {
 	rl::yield(1, HF_MODEL_HERE);
 }
-
 }
 
 #endif
