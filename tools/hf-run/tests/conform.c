@@ -937,7 +937,8 @@ static void windows(void)
 		freeing(ROBUST); /* a broadcast as soon as the mutex is released */
 	conds(ROBUST, CLOCK_REALTIME, 0, PTHREAD_PROCESS_PRIVATE);
 	nested_wait();
-	cancellation_of_a_canceller();
+	for (int i = 0; i < 8; i++)
+		cancellation_of_a_canceller();
 }
 
 static void name_kind(enum kind kind, int failures_before)
