@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lines - who has which line. lines.h has N1 to N4. */
+/* lines - which thread owns which line. lines.h has N1 to N4. */
 #include "lines.h"
 
 #include "../parking/parking.h"
