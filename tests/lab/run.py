@@ -305,10 +305,6 @@ class Lab(unittest.TestCase):
     def test_seconds_shortens(self):
         settings = rows_of("refcount", "--threads=1", "--only=asm", "--seconds=1", "--anyway")["settings"]
         self.assertEqual((settings["rounds"], settings["window_ms"]), (0, 0))
-        rows = {n: rows_of("refcount", "--threads=1", "--only=asm", "--seconds=%d" % n,
-                           "--anyway")["rows"]
-                for n in (1, 1000)}
-        self.assertLess(rows[1][0]["rounds"], rows[1000][0]["rounds"])
         # At least one round is measured, unless it takes much longer than --seconds.
         rows = rows_of("refcount", "--threads=1", "--seconds=1", "--window-ms=2", "--rounds=100",
                        "--anyway")["rows"]

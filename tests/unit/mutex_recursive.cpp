@@ -61,6 +61,8 @@ TEST_F(MutexRecursive, Depth)
 	}
 	hf_mutex_recursive_lock(&m);
 	unit::run_threads(1, [&](int) { EXPECT_FALSE(hf_mutex_recursive_lock_timeout(&m, MS)); });
+	hf_mutex_recursive_unlock(&m);
+	memset(static_cast<void *>(&m), 0xff, sizeof(m));
 	hf_mutex_recursive_init(&m); /* the same memory as a new mutex */
 	EXPECT_FALSE(hf_mutex_recursive_is_mine(&m));
 	EXPECT_TRUE(is_free());

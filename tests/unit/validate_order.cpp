@@ -278,11 +278,13 @@ std::vector<const void *> kept_places;
 
 TEST_F(OrderCycle, EachPlaceIsNamed)
 {
-	/* New ones each time, also with --gtest_repeat: a cycle is reported once. */
-	hf_spinlock_t &a = *new hf_spinlock_t HF_SPINLOCK_INIT;
-	hf_lockref_t &b = *new hf_lockref_t HF_LOCKREF_INIT(1);
-	hf_lockref_t &c = *new hf_lockref_t HF_LOCKREF_INIT(1);
+	hf_spinlock_t a;
+	hf_lockref_t b, c;
 
+	/* New locks, also with --gtest_repeat: a cycle is reported once. */
+	hf_spinlock_init(&a);
+	hf_lockref_init(&b, 1);
+	hf_lockref_init(&c, 1);
 	kept_places.clear();
 	hf_report_reset();
 	hf_report_set_details_handler(

@@ -44,11 +44,21 @@ typedef uint8_t HF_MAY_ALIAS hf_detail_u8;
 
 /* ---- parts of 32 bits --------------------------------------------------------------------- */
 
-/* Stores bits 7..0; the others are not touched. Ordering: release. */
+/*
+ * Stores bits 7..0; the others are not touched. Ordering: release.
+ *
+ * The word may be half of a lockref, to whose whole word other threads' puts have released. The
+ * processor keeps that order across a store to one byte; ThreadSanitizer would forget it.
+ */
 HF_INLINE void hf_atomic32_store_low8_release(hf_atomic32_t *p, uint8_t value)
 {
-	__atomic_store_n((hf_detail_u8 *)&p->value + HF_DETAIL_LOW_PART(4, 1), value,
-			 __ATOMIC_RELEASE);
+	hf_detail_u8 *byte = (hf_detail_u8 *)&p->value + HF_DETAIL_LOW_PART(4, 1);
+
+#if HF_TSAN
+	(void)__atomic_exchange_n(byte, value, __ATOMIC_RELEASE);
+#else
+	__atomic_store_n(byte, value, __ATOMIC_RELEASE);
+#endif
 }
 
 /* Stores bits 15..8; the others are not touched. Ordering: none. */
