@@ -49,7 +49,7 @@ class Line(Struct):
 
 # What most programs use now, by the names that the cards show.
 NOW = {"refcount": "shared_ptr", "mutex": "pthread_mutex", "cond": "pthread_cond", "spinlock": "pthread_spin"}
-NOW |= {"clear": "memset", "copy": "memcpy", "region": "a handler of one's own"}
+NOW |= {"rwlock": "pthread_rwlock", "clear": "memset", "copy": "memcpy", "region": "a handler of one's own"}
 MOST = 4  # peers in a part
 RANGE = 0.1  # two measurements of the same that differ by more are shown as a range
 COUNTS = {"shared_ptr": "shared_ptr", "unchecked": "a plain atomic"}
@@ -77,6 +77,13 @@ CARDS = (
             ("broadcast to 8", None, "waking 8 threads and waiting for them"),
         ),
         "hf_cond",
+        ALL,
+    ),
+    (
+        "Reader-writer lock",
+        "rwlock",
+        (("alone, no write", 1, "one thread"), ("contended, no write", 0, "{threads} threads that read")),
+        "hf_rwlock",
         ALL,
     ),
     (

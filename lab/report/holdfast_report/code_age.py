@@ -23,7 +23,6 @@ CODE = {
     "lockref": (*WAITS, "include/holdfast/lockref.h"),
     "holder": (*WAITS, "include/holdfast/lockref.h"),
     "mutex": WAITS,
-    "rwlock": (*WAITS, "include/holdfast/rwlock.h", "src/rwlock/"),
     "cond": (*WAITS, "include/holdfast/cond.h", "src/cond/"),
     "rwlock": (*WAITS, "include/holdfast/rwlock", "src/rwlock/"),
     "region": (*FAULTS, "include/holdfast/region.h", "src/region/"),

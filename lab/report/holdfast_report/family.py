@@ -20,7 +20,7 @@ class Family(Struct):
     names: str = ""  # of the default: hf_..._*
     fields: tuple[Field, ...] = ()  # figures that only its rows have
     needs: tuple[str, ...] = ()  # figures that every row must have
-    lone: bool = False  # the default is the row of kind "ours", of which there is one in a case
+    lone: bool = False  # the default is the row of kind "ours" that has this name in `names`
     shared_cases: str = ""  # the cases that docs/results.md shows by threads: a regular expression, and in words:
     shared_words: str = ""
 
@@ -30,6 +30,9 @@ class Family(Struct):
     def is_implementation(self, row: Row, name: str | None) -> bool:
         """Whether the row is the implementation of that name, or of one in the list."""
         return row.kind == "ours" and row.variant in (name or "").split(", ")
+
+    def is_default(self, row: Row) -> bool:
+        return row.kind == "ours" and row.variant == self.names if self.lone else row.kind == "default"
 
     def in_order(self, rows: list[Row]) -> list[Row]:
         return rows
@@ -86,7 +89,8 @@ def comparison(title: str, keys: list, lines: dict[str, list[Row]], key_of, word
 
     columns = [text(""), *(Column(words(key)) for key in keys)]
     every = [r for rows in lines.values() for r in rows if r.valid and r.ns]
-    mine = [r for r in every if r.kind == "default"] or [r for r in every if r.kind == "ours"]
+    first = next(iter(lines))  # ours, where nothing chooses a default
+    mine = [r for r in every if r.kind == "default"] or [r for r in every if r.name == first and r.kind == "ours"]
     ratios = []
     for row in mine:
         peers = [r for r in every if key_of(r) == key_of(row) and r.kind == "peer" and r.parks]

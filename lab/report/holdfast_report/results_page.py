@@ -128,7 +128,8 @@ def pages(archive: list[tuple[str, Results]], stale: Stale) -> tuple[str, dict[s
         for table in side_by_side(family, named):
             parts += [f"## {table.title}", ""]
             compared.append(table)
-            words = "; ".join(f"{name}: {short(results)}" for name, results in named) + "."
+            here = {c.unit for c in table.columns}
+            words = "; ".join(f"{name}: {short(results)}" for name, results in named if name in here) + "."
             if picture := pictures.pop(family.name, None):
                 shown[family.name] = picture.panel
                 parts += [f"![{picture.title}, machine {letter(latest)}](charts/{family.name}.svg)", ""]
@@ -144,14 +145,15 @@ def pages(archive: list[tuple[str, Results]], stale: Stale) -> tuple[str, dict[s
 LOCKS = (
     ("lock, add, unlock", "mutex", "alone", 1),
     ("2 threads, empty sections", "mutex", "contended", 0),
-    ("2 threads, 0.2 µs inside, 0.2 µs outside", "mutex", "contended, 0.2/0.2 µs", 0),
     ("16 threads, 0.2 µs inside, 0.2 µs outside", "mutex", "oversubscribed, 0.2/0.2 µs", -8),
     ("16 threads, 2 µs inside, 2 µs outside", "mutex", "oversubscribed, 2/2 µs", -8),
     ("broadcast to 8 waiters", "cond", "broadcast to 8", None),
     ("queue, 4 producers, 4 consumers", "cond", "queue 4+4", None),
+    ("2 threads, read locks", "rwlock", "contended, no write", 0),
+    ("2 threads, a write lock in 100", "rwlock", "contended, a write in 100", 0),
 )
-OURS = ("hf_mutex", "hf_cond")
-STANDARD = ("pthread_mutex", "pthread_cond")
+OURS = ("hf_rwlock", "hf_mutex", "hf_cond")
+STANDARD = ("pthread_rwlock", "pthread_mutex", "pthread_cond")
 BESIDE = ("plain atomic, libc", "`shared_ptr`")
 OTHERS = (
     ("take and drop a reference, 1 thread", "refcount", "inc+dec_and_test", 1, "unchecked", "shared_ptr"),
@@ -161,7 +163,7 @@ OTHERS = (
     ("`hf_copy_nofault()`, 64 B", "copy", "64 B", None, "libc", ""),
     ("`hf_copy_nofault()`, 16 KiB", "copy", "16 KiB", None, "libc", ""),
 )
-JUDGED = {"mutex": ("mutex",), "condition variable": ("cond",), "clear, copy": ("clear", "copy")}
+JUDGED = {"mutex": ("mutex",), "condition variable": ("cond",), "reader-writer": ("rwlock",), "clear, copy": ("clear", "copy")}
 
 
 def time_words(row: Row) -> str:
@@ -179,9 +181,8 @@ def worst(results: Results, names: tuple[str, ...]) -> str:
     """The case in which ours takes most time beside the best peer that parks; a range if two measurements of ours differ."""
     found = []
     for row in [r for name in names for r in results.of(name, "default", "ours")]:
-        lone = tables.family(row.table).lone
         rows = [r for r in results.of(row.table, "peer") if r.place == row.place and r.parks and r.valid and r.ns]
-        if row.kind == ("ours" if lone else "default") and row.valid and row.ns and rows:
+        if tables.family(row.table).is_default(row) and row.valid and row.ns and rows:
             best = min(rows, key=lambda r: r.cost)
             found.append((cards.range_of(results, row, lambda r, best=best: r.cost / best.cost), row, best))
     if not found:

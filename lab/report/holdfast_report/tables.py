@@ -117,6 +117,17 @@ class Cond(Family):
         return out + shared_processors(self.name, everywhere)
 
 
+class Rwlock(Family):
+    lone: bool = True
+
+    def compared(self, results: Results) -> list[Table]:
+        """With one thread, and with one per CPU: the longer sections are on the page alone."""
+        everywhere = [r for r in results.of(self.name, "ours", "peer") if r.threads <= (results.cpus or 1)]
+        rows = [r for r in everywhere if not r.shares_processors and r.case.count(", ") == 1]
+        title = f"{self.name}: read lock + two reads + unlock, ns (fairness)"
+        return comparison(title, unique([r.case for r in rows]), by_name(rows), lambda r: r.case)
+
+
 FAMILIES = (
     Family(
         "refcount",
@@ -188,7 +199,7 @@ FAMILIES = (
         names="hf_cond",
         job="to wait for a condition",
     ),
-    Family(
+    Rwlock(
         "rwlock",
         "Each thread read-locks, reads two words, unlocks; one operation in so many write-locks and changes both. CPU time:"
         " of all threads. Longest: the longest wait of a reader, and of a writer.",
