@@ -252,8 +252,8 @@ def try_packages(work, tar):
     packages = sorted(glob.glob(os.path.join(work, "*.deb")))
     names = [os.path.basename(package).partition("_")[0] for package in packages]
     must("cp", *packages, root)
-    worked, _ = run(*inside, "dpkg -i /*.deb && ldconfig -p | grep libholdfast.so.0 && "
-                             "ldconfig -p | grep libholdfast-extern.so.0")
+    worked, _ = run(*inside, "dpkg -i /*.deb && ldconfig -p | grep libholdfast.so.1 && "
+                             "ldconfig -p | grep libholdfast-extern.so.1")
     checks.check("installed in a minimal system", worked, " ".join(names))
     worked, output = run(*inside, "dpkg -P %s >/dev/null && "
                                   "find /usr /etc /opt | grep -i -e holdfast -e 'hf-'" % " ".join(names))

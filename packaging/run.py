@@ -163,7 +163,7 @@ def meson(work, kind):
     run("meson", "compile", "-C", build)
     for program in ("program_c", "program_cxx"):
         run(os.path.join(build, program), version())
-        if ("libholdfast.so.0" in linked_with(os.path.join(build, program))) != (kind == "shared"):
+        if ("libholdfast.so.1" in linked_with(os.path.join(build, program))) != (kind == "shared"):
             raise Failed("%s is not linked with the %s library" % (program, kind))
 
 
@@ -214,7 +214,7 @@ def conan(work, kind, recipe):
         raise Failed("the test programs did not run:\n" + said)
     libraries = [name for folder, _, names in os.walk(home["CONAN_HOME"]) for name in names
                  if folder.endswith("/p/lib") and name.startswith("libholdfast.")]
-    wanted = ["libholdfast.a"] if kind == "static" else ["libholdfast.so", "libholdfast.so.0", "libholdfast.so." + version()]
+    wanted = ["libholdfast.a"] if kind == "static" else ["libholdfast.so", "libholdfast.so.1", "libholdfast.so." + version()]
     if sorted(libraries) != wanted:
         raise Failed("the package contains other libraries: " + " ".join(sorted(libraries)))
 

@@ -5,6 +5,7 @@
     release.py dist [--out build/dist] [--url BASE]
     release.py check [--out build/dist] [--url BASE]
     release.py version X.Y.Z      change version.h, and every other file that states the version
+    release.py soname N           change the number of libholdfast.so.N and libholdfast-extern.so.N; docs/abi.md says when
 
 `dist` writes, for version V of include/holdfast/version.h:
 
@@ -19,6 +20,7 @@ network is missing. Exits with 1 if a part failed.
 """
 import argparse
 import datetime
+import glob
 import gzip
 import hashlib
 import io
@@ -292,21 +294,36 @@ def set_version(root, version):
     print("%s is now %s" % (old, version))
 
 
+def set_soname(root, number):
+    """Change the soname of both libraries where files state it, and in the names of Debian's files."""
+    old = re.search(r"SOVERSION (\d+)", read(root, "CMakeLists.txt"))[1]
+    states = re.compile(r"\b(libholdfast(?:-extern)?(?:\.so\.)?|HOLDFAST_(?:EXTERN_)?|SOVERSION |soversion: )%s\b(?!\.\d)" % old)
+    for path in glob.glob(os.path.join(root, "packaging", "debian", "libholdfast*")):
+        os.rename(path, os.path.join(os.path.dirname(path), states.sub(r"\g<1>" + number, os.path.basename(path))))
+    for pattern in ("CMakeLists.txt", "src/**", "packaging/**", "bindings/**", "docs/**"):
+        for path in glob.glob(os.path.join(root, pattern), recursive=True):
+            if path.endswith((".txt", ".map", ".cmake", ".py", ".md", ".build", ".symbols", "/control")):
+                write(path, states.sub(r"\g<1>" + number, read(path)))
+    print("libholdfast.so.%s is now libholdfast.so.%s: run tests/abi/run.py with --update" % (old, number))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("dist", "check", "version"))
-    parser.add_argument("version", nargs="?")
+    parser.add_argument("what", choices=("dist", "check", "version", "soname"))
+    parser.add_argument("number", nargs="?")
     parser.add_argument("--out", default=os.path.join(ROOT, "build", "dist"))
     parser.add_argument("--url", help="the folder from which the archive will be downloaded")
     args = parser.parse_args()
     url = args.url and args.url.rstrip("/")
-    if (args.what == "version") != bool(args.version):
-        parser.error("only `version` takes a version")
+    if (args.what in ("version", "soname")) != bool(args.number):
+        parser.error("`version` and `soname` take a number")
     try:
         if args.what == "check":
             return check(args.out, url)
         if args.what == "version":
-            set_version(ROOT, args.version)
+            set_version(ROOT, args.number)
+        elif args.what == "soname":
+            set_soname(ROOT, args.number)
         else:
             print(dist(ROOT, args.out, url))
     except (Failed, Skip) as why:

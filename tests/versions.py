@@ -16,6 +16,7 @@ from checks import Checks, arguments, read
 
 # (files, regular expression for the text before the version, must such a file exist?)
 PLACES = [
+    ("README.md", r"Version ", True),
     ("docs/packages.md", r"holdfast[-/]", True),
     ("packaging/vcpkg/holdfast/vcpkg.json", r'"version": "', True),
     ("packaging/meson/holdfast.wrap", r"^directory = holdfast-", True),

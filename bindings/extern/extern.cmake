@@ -31,5 +31,5 @@ target_link_options(holdfast_extern_shared PRIVATE
 	-Wl,--version-script=${HF_EXTERN_DIR}/extern.map)
 set_target_properties(holdfast_extern_shared PROPERTIES
 	VERSION ${PROJECT_VERSION}
-	SOVERSION 0
+	SOVERSION 1
 	LINK_DEPENDS ${HF_EXTERN_DIR}/extern.map)

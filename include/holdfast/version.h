@@ -15,7 +15,7 @@
 
 /* The version of these headers. */
 #define HF_VERSION_MAJOR 0
-#define HF_VERSION_MINOR 1
+#define HF_VERSION_MINOR 2
 #define HF_VERSION_PATCH 0
 
 /*
@@ -23,11 +23,11 @@
  * must agree on the words of locks, queue nodes, per-thread state, the table of parked threads,
  * exception table entries, and the functions that inlined code calls. A change to any of them
  * increments the number. Inlined code then neither links nor loads with a library of another
- * layout: the linker or loader names the missing symbol, such as hf_detail_mutex_lock_slow_layout3.
+ * layout: the linker or loader names the missing symbol, such as hf_detail_mutex_lock_slow_layout4.
  * If a process loads two copies of different layouts, the second reports that and aborts
  * (src/process/process.h).
  */
-#define HF_DETAIL_LAYOUT 3
+#define HF_DETAIL_LAYOUT 4
 
 /* The version as one number, for comparisons: 1.2.3 is 10203. */
 #define HF_VERSION_NUMBER (HF_VERSION_MAJOR * 10000 + HF_VERSION_MINOR * 100 + HF_VERSION_PATCH)

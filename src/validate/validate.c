@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* validate - tracks the locks that each thread holds, and the order in which locks are taken. */
-#include "holdfast/validate.h"
+/* validate - the locks that each thread holds; order.c has the orders in which they are taken. */
+#include "order.h"
+
+#include <limits.h>
+#include <pthread.h>
 
 #include "holdfast/internal/atomic.h"
 #include "../env/env.h"
+#include "../process/process.h"
 #include "../profile/table.h"
 #include "../report/report.h"
-#if defined(HF_ENV_HAS_COPIES)
-#include "../process/process.h"
-#include <limits.h>
-#include <pthread.h>
-#endif
 
 /*
  * What was known of a lock when it was taken is copied: its memory may be freed, or become
@@ -40,7 +39,6 @@ static hf_atomic32_t limit_us = HF_ATOMIC_INIT(100000);
 
 /* ---- threads that end with a lock held ------------------------------------------------------ */
 
-#if defined(HF_ENV_HAS_COPIES)
 static pthread_key_t at_end;
 static bool has_at_end;
 static __thread intptr_t rounds; /* of this thread's key destructors; 0 = at_end is not set */
@@ -77,61 +75,47 @@ static void watch_end(void)
 
 /* ---- several copies of the library ---------------------------------------------------------- */
 
-HF_DETAIL_PROCESS_STATE(checks, 1);
+HF_DETAIL_PROCESS_STATE(checks, 2);
 
-struct validating {
-	hf_atomic64_t first;   /* the first copy to take a lock: the address of its `validating` */
-	hf_atomic32_t several; /* 1 = another one did, too */
-};
+enum { SEVERAL = 1 };
 
-static struct validating *validating; /* NULL = not started yet: assume one copy */
+/* The copy that takes locks, by the address of its `user`; 0 = none yet; or SEVERAL do. */
+static hf_atomic64_t *user; /* NULL = not started yet: assume one copy */
 
 __attribute__((constructor(101))) static void start_validation(void)
 {
-	validating = hf_detail_process_share(checks, sizeof(*validating), HF_DETAIL_PROCESS_KEEP);
+	user = hf_detail_process_share(checks, sizeof(*user), HF_DETAIL_PROCESS_KEEP);
 	has_at_end = pthread_key_create(&at_end, end_of_thread) == 0;
 }
 
 /* Lets another copy, or this one when it is loaded again, be the first. */
 __attribute__((destructor(101))) static void end_validation(void)
 {
-	uint64_t me = (uint64_t)(uintptr_t)&validating;
+	uint64_t me = (uint64_t)(uintptr_t)&user;
 
 	if (has_at_end)
 		(void)pthread_key_delete(at_end);
 	has_at_end = false;
-	if (validating)
-		(void)hf_atomic64_try_cmpxchg_relaxed(&validating->first, &me, 0);
+	if (user)
+		(void)hf_atomic64_try_cmpxchg_relaxed(user, &me, 0);
 }
 
 /* Each copy has its own lists, so neither of two copies knows all that a thread holds. */
 static bool is_one_of_several(void)
 {
-	uint64_t me = (uint64_t)(uintptr_t)&validating, first = 0;
+	uint64_t me = (uint64_t)(uintptr_t)&user, found = me;
 
-	if (!validating)
+	if (user)
+		found = hf_atomic64_load_relaxed(user);
+	if (HF_LIKELY(found == me) ||
+	    (found == 0 && (hf_atomic64_try_cmpxchg_relaxed(user, &found, me) || found == me)))
 		return false;
-	if (HF_UNLIKELY(hf_atomic32_load_relaxed(&validating->several)))
-		return true;
-	if (HF_LIKELY(hf_atomic64_load_relaxed(&validating->first) == me) ||
-	    hf_atomic64_try_cmpxchg_relaxed(&validating->first, &first, me) || first == me)
-		return false;
-	if (!hf_atomic32_xchg_acq_rel(&validating->several, 1))
+	if (found != SEVERAL && hf_atomic64_try_cmpxchg_relaxed(user, &found, SEVERAL))
 		hf_detail_report_note(
 			"validate: two copies of the library take locks, and each sees only its "
 			"own: validation is off. Link everything with the shared library");
 	return true;
 }
-#else
-static void watch_end(void)
-{
-}
-
-static bool is_one_of_several(void)
-{
-	return false;
-}
-#endif
 
 /* ---- the locks that this thread holds ------------------------------------------------------- */
 
@@ -163,6 +147,8 @@ static void drop(volatile struct held *mine)
 	held_count = held_count - 1;
 }
 
+/* ---- what a lock is known by ----------------------------------------------------------------- */
+
 static uint64_t mix_address(const void *address)
 {
 	return hf_detail_table_key((uint64_t)(uintptr_t)address + 1);
@@ -187,35 +173,13 @@ static void set_number(hf_atomic64_t *table, uint32_t size, const void *lock, ui
 	hf_atomic64_store_relaxed(&table[bits % size], bits >> 32 << 32 | number);
 }
 
-/* ---- the order of locks ------------------------------------------------------------------- */
+enum { GENERATIONS = 4096, TAKERS = 1024 };
 
-enum { PROBES = 32, GENERATIONS = 4096, LISTS = 4096, GATES = 4, SEARCHED = 1024, PLACES = 16 };
-
-/*
- * An edge of the graph of orders: a lock that is known as `to` was taken while `from` was held. It
- * is found by a 64-bit hash of both. Edges with the same hash are taken for one; with 8,192 of them
- * the probability of that is 2^-38. Plain members are written before the edge gets into its list.
- */
-static struct edge {
-	hf_atomic64_t key; /* 0 = not yet in use */
-	uint64_t from, to;
-	const void *site;
-	uint64_t next;               /* in the list: an index + 1; 0 = none */
-	hf_atomic32_t gate[GATES];   /* the other locks that were held each time; 0 = none */
-	hf_atomic32_t last_reported; /* of the cycles of which it is the first edge in the table */
-} edges[HF_VALIDATE_PAIRS];
-
-/* By some bits of a hash of `from`: the first edge's index + 1; 0 = none. */
-static hf_atomic64_t lists[LISTS];
-
-/* The class of each lock, as a 32-bit hash. */
-static hf_atomic64_t classes[HF_VALIDATE_CLASSED];
+static hf_atomic64_t classes[HF_VALIDATE_CLASSED]; /* the class of each lock, as a hash */
+static hf_atomic64_t takers[TAKERS];               /* the thread that last took a lock */
 
 /* How many locks have been at an address: a new lock must not inherit the pairs of an old one. */
 static hf_atomic32_t generations[GENERATIONS];
-
-static hf_atomic32_t order_is_off;
-static hf_atomic32_t unwatched_pairs;
 
 static uint32_t find_class(const void *lock)
 {
@@ -224,41 +188,9 @@ static uint32_t find_class(const void *lock)
 
 static void set_class(const void *lock, const void *key)
 {
-	if (key)
-		set_number(classes, HF_VALIDATE_CLASSED, lock, (uint32_t)mix_address(key) | 1);
-	else if (find_class(lock))
-		set_number(classes, HF_VALIDATE_CLASSED, lock, 0);
-}
-
-/* V4. Finds or adds an edge. Returns NULL if there is no room. */
-static struct edge *find_edge(uint64_t from, uint64_t to, bool *is_new)
-{
-	/* Identities may be small numbers: no two pairs of such have one sum. */
-	uint64_t key = hf_detail_table_key(from * 0x9e3779b97f4a7c15u + to) | 1;
-
-	*is_new = false;
-	for (uint64_t i = 0, step = key >> 32 | 1; i < PROBES; i++) {
-		struct edge *edge = &edges[((key >> 1) + i * step) % HF_VALIDATE_PAIRS];
-		uint64_t found = hf_atomic64_load_relaxed(&edge->key);
-
-		if (!found)
-			*is_new = hf_atomic64_try_cmpxchg_relaxed(&edge->key, &found, key);
-		if (*is_new || found == key)
-			return edge;
-	}
-	return NULL;
-}
-
-static hf_atomic64_t *list_from(uint64_t lock)
-{
-	return &lists[hf_detail_table_key(lock) % LISTS];
-}
-
-static void note_no_room(void)
-{
-	if (hf_atomic32_fetch_add_relaxed(&unwatched_pairs, 1) == 0)
-		hf_detail_report_note("validate: too many pairs of locks; the order of further "
-				      "ones is not checked");
+	if (key || find_class(lock))
+		set_number(classes, HF_VALIDATE_CLASSED, lock,
+			   key ? (uint32_t)mix_address(key) | 1 : 0);
 }
 
 /*
@@ -271,13 +203,7 @@ static void note_no_room(void)
 #define HF_DETAIL_VALIDATE_IDENTITY(lock) identity(lock)
 #define HF_DETAIL_VALIDATE_LOST_CLASS(lock) may_have_lost_class(lock)
 #define HF_DETAIL_VALIDATE_TAKEN_BY_ANOTHER(lock) was_taken_by_another(lock)
-#define HF_DETAIL_VALIDATE_GRANTS true       /* a recursion */
-#define HF_DETAIL_VALIDATE_KEEP(site) (site) /* what a report gets of an earlier place */
-
-enum { TAKERS = 1024 };
-
-/* The thread that last took a lock: a number made of bits of the address of its list. */
-static hf_atomic64_t takers[TAKERS];
+#define HF_DETAIL_VALIDATE_GRANTS true /* a recursion */
 
 static uint32_t my_number(void)
 {
@@ -326,144 +252,11 @@ uint32_t hf_detail_validate_label(const void *lock)
 }
 #endif
 
-/* 0 = none: readers do not keep each other out. */
-static uint32_t gate_of(const volatile struct held *mine)
-{
-	return mine->lock && !mine->is_shared ? (uint32_t)mine->identity : 0;
-}
+/* ---- taking and releasing -------------------------------------------------------------------- */
 
-/*
- * The locks that this thread holds, but for the edge's own: those that it took first. Released, so
- * that a thread which drops one may read the edge's ends before it is in its list.
- */
-static void set_gates(struct edge *edge, const volatile struct held *own)
-{
-	for (uint32_t i = 0, n = 0; i < held_count && n < GATES; i++) {
-		if (&held[i] != own && gate_of(&held[i]))
-			hf_atomic32_store_release(&edge->gate[n++], gate_of(&held[i]));
-	}
-}
-
-/* Those that this thread does not hold are none. Returns whether there was one. */
-static bool drop_gates(struct edge *edge)
-{
-	bool dropped = false;
-
-	for (uint32_t n = 0; n < GATES; n++) {
-		uint32_t gate = hf_atomic32_load_acquire(&edge->gate[n]), i = held_count;
-
-		while (gate && i > 0 && gate_of(&held[i - 1]) != gate)
-			i--;
-		if (gate && i == 0) {
-			hf_atomic32_store_relaxed(&edge->gate[n], 0);
-			dropped = true;
-		}
-	}
-	return dropped;
-}
-
-static bool share_a_gate(const struct edge *one, const struct edge *other)
-{
-	for (uint32_t i = 0; i < GATES * GATES; i++) {
-		uint32_t gate = hf_atomic32_load_relaxed(&one->gate[i / GATES]);
-
-		if (gate && gate == hf_atomic32_load_relaxed(&other->gate[i % GATES]))
-			return true;
-	}
-	return false;
-}
-
-/* An edge that a search has reached, and which of the reached ones leads to it. */
-struct step {
-	uint16_t edge, before;
-};
-
-/* Two threads that hold one gate can't both wait in a cycle: its edges have none in common. */
-static bool may_follow(const struct step *steps, uint32_t last, const struct edge *edge)
-{
-	for (;; last = steps[last].before) {
-		if (share_a_gate(&edges[steps[last].edge], edge))
-			return false;
-		if (last == 0)
-			return true;
-	}
-}
-
-static bool leads_to(const struct step *steps, uint32_t count, uint64_t lock)
-{
-	while (count > 0 && edges[steps[count - 1].edge].to != lock)
-		count--;
-	return count > 0;
-}
-
-/*
- * Breadth first from @edge, so it finds the shortest of the cycles to which that edge belongs.
- * Returns the number of the step that closes it; 0 = none.
- */
-static uint32_t find_cycle(const struct edge *edge, struct step steps[SEARCHED])
-{
-	uint32_t count = 1;
-
-	steps[0] = (struct step){ (uint16_t)(edge - edges), 0 };
-	for (uint32_t at = 0; at < count; at++) {
-		uint64_t lock = edges[steps[at].edge].to;
-		uint64_t next = hf_atomic64_load_seq_cst(list_from(lock)); /* V3 */
-
-		for (; next; next = edges[next - 1].next) {
-			const struct edge *found = &edges[next - 1];
-
-			if (found->from != lock || leads_to(steps, count, found->to) ||
-			    !may_follow(steps, at, found))
-				continue;
-			if (count == SEARCHED) {
-				note_no_room();
-				return 0;
-			}
-			steps[count] = (struct step){ (uint16_t)(next - 1), (uint16_t)at };
-			if (found->to == edge->from)
-				return count;
-			count++;
-		}
-	}
-	return 0;
-}
-
-/*
- * A new edge, or one that has lost a gate, may close a cycle. Each cycle is reported once, also if
- * two threads find it, each by its own edge: the cycle's sum is kept in the first of its edges.
- */
-static __attribute__((__noinline__)) void search_cycle(const struct edge *edge,
-						       struct hf_report_details *details)
-{
-	struct step steps[SEARCHED];
-	uint32_t last = find_cycle(edge, steps), length = 0, sum = 0, first = UINT16_MAX;
-	const void *places[PLACES];
-
-	if (!last)
-		return;
-	for (uint32_t at = last;; at = steps[at].before) {
-		uint32_t number = steps[at].edge;
-
-		sum += (uint32_t)hf_atomic64_load_relaxed(&edges[number].key);
-		first = number < first ? number : first;
-		if (at == 0)
-			break;
-		length++;
-	}
-	if (hf_atomic32_xchg_acq_rel(&edges[first].last_reported, sum | 1) == (sum | 1))
-		return;
-	for (uint32_t at = last, n = length; n > 0; at = steps[at].before) {
-		if (--n < PLACES)
-			places[n] = edges[steps[at].edge].site;
-	}
-	details->other_site = places[0];
-	details->places = places;
-	details->place_count = length < PLACES ? length : PLACES;
-	hf_detail_report_details(details);
-}
-
-/* This thread holds @first and is about to wait for @second. */
-static void note_order(const volatile struct held *first, const void *second, const void *site)
+/* This thread holds @first, which is number @own of @all, and is about to wait for @second. */
+static void note_order(const volatile struct held *first, const void *second, const void *site,
+		       const struct hf_detail_order_held *all, uint32_t own)
 {
 	const void *lock = first->lock;
 	uint32_t class1 = HF_DETAIL_VALIDATE_CLASS(first->label),
@@ -479,36 +272,20 @@ static void note_order(const volatile struct held *first, const void *second, co
 	struct hf_report_details details = {
 		.kind = HF_REPORT_LOCK_ORDER, .object = second, .site = site, .other = lock
 	};
-	bool is_new;
-	struct edge *edge = find_edge(id1, id2, &is_new);
 
-	if (!edge) {
-		note_no_room();
-		return;
-	}
-	if (is_new) {
-		edge->from = id1;
-		edge->to = id2;
-		edge->site = HF_DETAIL_VALIDATE_KEEP(site);
-		set_gates(edge, first);
-		edge->next = hf_atomic64_load_relaxed(list_from(id1));
-		while (!hf_atomic64_try_cmpxchg_seq_cst(list_from(id1), &edge->next,
-							(uint64_t)(edge - edges) + 1))
-			; /* V3 */
-	} else if (!drop_gates(edge)) {
-		return;
-	}
-	search_cycle(edge, &details);
+	hf_detail_order_note(id1, id2, all, own, &details);
 }
 
 /* This thread is about to wait for @lock. */
 static void note_orders(const void *lock, const void *site)
 {
-	uint32_t n = held_count;
+	struct hf_detail_order_held all = { .count = held_count };
 
-	while (n-- > 0 && !hf_atomic32_load_relaxed(&order_is_off)) {
-		if (held[n].lock)
-			note_order(&held[n], lock, site);
+	for (uint32_t i = 0; i < all.count; i++)
+		all.lock[i] = held[i].lock && !held[i].is_shared ? (uint32_t)held[i].identity : 0;
+	for (uint32_t i = all.count; i-- > 0;) {
+		if (held[i].lock)
+			note_order(&held[i], lock, site, &all, i);
 	}
 }
 
@@ -595,12 +372,14 @@ void hf_detail_validate_locked_shared(const void *lock)
 		mine->is_shared = 1; /* a downgrade */
 }
 
-static void report_long(const volatile struct held *mine, const void *site)
+/* This thread no longer holds the lock at all. */
+static void let_go(volatile struct held *mine, const void *site)
 {
 	uint64_t limit = (uint64_t)hf_atomic32_load_relaxed(&limit_us) * 1000;
 
 	if (limit && hf_detail_env_now() - mine->since > limit)
 		hf_report_at(HF_REPORT_LOCK_HELD_LONG, mine->lock, site);
+	drop(mine);
 }
 
 bool hf_detail_validate_unlock(const void *lock, bool is_locked)
@@ -630,8 +409,7 @@ bool hf_detail_validate_unlock(const void *lock, bool is_locked)
 		mine->depth = mine->depth - 1;
 		return false;
 	}
-	report_long(mine, HF_DETAIL_CALL_SITE);
-	drop(mine);
+	let_go(mine, HF_DETAIL_CALL_SITE);
 	return true;
 }
 
@@ -655,14 +433,8 @@ bool hf_detail_validate_unlock_shared(const void *lock)
 		mine->depth = mine->depth - 1;
 		return mine->is_shared;
 	}
-	report_long(mine, HF_DETAIL_CALL_SITE);
-	drop(mine);
+	let_go(mine, HF_DETAIL_CALL_SITE);
 	return true;
-}
-
-bool hf_validate_set_order(bool on)
-{
-	return !hf_atomic32_xchg_acq_rel(&order_is_off, !on);
 }
 
 void hf_detail_validate_init(const void *lock)
@@ -680,11 +452,6 @@ void hf_validate_forget(const void *lock)
 {
 	set_class(lock, NULL);
 	hf_atomic32_add_relaxed(&generations[mix_address(lock) % GENERATIONS], 1);
-}
-
-uint32_t hf_validate_unwatched_pairs(void)
-{
-	return hf_atomic32_load_relaxed(&unwatched_pairs);
 }
 
 void hf_validate_set_hold_limit(uint64_t nanoseconds)

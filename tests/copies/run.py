@@ -26,17 +26,17 @@ sys.path.insert(0, os.path.dirname(HERE))
 
 import ktap  # noqa: E402
 import mutation  # noqa: E402
-from checks import Checks, arguments, run, sources, start  # noqa: E402
+from checks import Checks, arguments, read, run, sources, start  # noqa: E402
 
-# The layout number of this tree, and another number.
-with open(os.path.join(HERE, "..", "..", "include", "holdfast", "version.h"), encoding="utf-8") as header:
-    LAYOUT = int(re.search(r"^#define HF_DETAIL_LAYOUT (\d+)", header.read(), re.MULTILINE)[1])
+# The numbers of this tree, and another layout number.
+LAYOUT, MINOR = (int(re.search(r"^#define %s (\d+)" % name, read(HERE, "..", "..", "include", "holdfast", "version.h"),
+                               re.MULTILINE)[1]) for name in ("HF_DETAIL_LAYOUT", "HF_VERSION_MINOR"))
 OTHER = LAYOUT + 76
 
 # name: (the change of version.h, the number in the name of the shared library)
 VERSIONS = {
     "this": (None, 0),
-    "newer": (mutation.swap("#define HF_VERSION_MINOR 1", "#define HF_VERSION_MINOR 99"), 1),
+    "newer": (mutation.swap("#define HF_VERSION_MINOR %d" % MINOR, "#define HF_VERSION_MINOR 99"), 1),
     "other": (mutation.swap("#define HF_DETAIL_LAYOUT %d" % LAYOUT, "#define HF_DETAIL_LAYOUT %d" % OTHER), 0),
 }
 KINDS = ("static", "shared")

@@ -36,7 +36,7 @@ def main():
             run(os.path.join(build, program))
 
     def languages():
-        library = glob.glob(os.path.join(prefix, "**", "libholdfast-extern.so.0"), recursive=True)[0]
+        library = glob.glob(os.path.join(prefix, "**", "libholdfast-extern.so.1"), recursive=True)[0]
         run(sys.executable, "-B", os.path.join(HERE, "languages.py"),
             "--source-dir", args.source_dir, "--libraries", os.path.dirname(library))
 

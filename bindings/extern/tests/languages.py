@@ -4,7 +4,7 @@
 
     languages.py --source-dir DIR [--libraries DIR]
 
---libraries is the folder of libholdfast-extern.so.0; the default is the loader's search path.
+--libraries is the folder of libholdfast-extern.so.1; the default is the loader's search path.
 """
 import argparse
 import os

@@ -70,7 +70,6 @@ HF_INLINE void hf_env_preempt_enable(void)
 
 #define HF_ENV_HAS_REGION 1
 #define HF_ENV_HAS_PLACES 1 /* a report names the object of a call site */
-#define HF_ENV_HAS_COPIES 1 /* of the library, in one process: src/process/process.h */
 #define HF_ENV_HAS_IRQ 0
 #define HF_ENV_HAS_VARIABLES 1
 #define HF_ENV_HAS_FORK 1
