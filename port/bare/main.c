@@ -3,21 +3,14 @@
  * main - runs the battery on core 0, then the port's own tests and the handoff experiment on all
  * cores. Prints KTAP to the console.
  *
- * BARE_BATTERY   1 = run the battery
- * BARE_DELAYED   1 = stores to the counter may be late (delayed_atomic.h)
- * BARE_FAULT     1 = read address 0, which must end the emulator; 2 = hang
+ * BARE_BATTERY   0 = without the battery
  */
 #include "../../tests/battery/battery.h"
 
 #include "board.h"
-#include "handoff.h"
-#include "seam_test.h"
 
 #ifndef BARE_BATTERY
 #define BARE_BATTERY 1
-#endif
-#ifndef BARE_FAULT
-#define BARE_FAULT 0
 #endif
 
 void battery_env_line(const char *line)
@@ -49,14 +42,6 @@ void bare_main(void)
 {
 	unsigned int failed;
 
-#if BARE_FAULT == 1
-	volatile uintptr_t nowhere = 0;
-
-	(void)*(volatile uint32_t *)nowhere;
-#elif BARE_FAULT == 2
-	for (;;)
-		bare_yield();
-#endif
 	failed = battery_run();
 	if (!bare_start_cores()) {
 		battery_env_line("Bail out! PSCI did not start every core");

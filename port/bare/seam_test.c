@@ -4,7 +4,6 @@
 
 #include "../../tests/battery/battery.h"
 #include "board.h"
-#include "seam_test.h"
 
 #define IRQ_MASKED 0x80ul
 

@@ -1,88 +1,20 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * contexts - a task, a softirq and a hardirq on one CPU get different nodes; locks disable
- * preemption, and the irqsave functions interrupts, as documented.
+ * contexts - a lock works when its context has no node left; locks disable preemption, and the
+ * irqsave functions interrupts, as documented. queue.c tests that contexts have nodes of their own.
  */
-#include <linux/completion.h>
-#include <linux/interrupt.h>
-#include <linux/irq_work.h>
+#include <linux/irqflags.h>
+#include <linux/preempt.h>
 
 #include "holdfast/spinlock.h"
 #include "variants/spinlock/mcs.h" /* keeps a node while it is held */
 
 #include "test.h"
 
-enum { TASK, SOFTIRQ, HARDIRQ };
-
-static hf_spinlock_mcs_t locks[HF_NODES + 1];
-static struct {
-	u32 index;
-	unsigned int cpu;
-	bool locked, all_given_back;
-} seen[3];
-static DECLARE_COMPLETION(interrupted);
-
-/* Takes a node, and a second one by a lock that keeps a node while it is held. */
-static void look(unsigned int context)
-{
-	static hf_spinlock_mcs_t own[3];
-	u32 first, again;
-
-	preempt_disable();
-	first = hf_env_node_get();
-	hf_spinlock_mcs_lock(&own[context]);
-	seen[context].locked = !hf_spinlock_mcs_trylock(&own[context]);
-	hf_spinlock_mcs_unlock(&own[context]);
-	hf_env_node_put(first);
-	again = hf_env_node_get();
-	hf_env_node_put(again);
-	seen[context].index = first;
-	seen[context].cpu = smp_processor_id();
-	seen[context].all_given_back = again == first;
-	preempt_enable();
-}
-
-static void on_softirq(struct tasklet_struct *tasklet)
-{
-	look(SOFTIRQ);
-	complete(&interrupted);
-}
-
-static DECLARE_TASKLET(softirq, on_softirq);
-
-/* The softirq runs after this has returned. */
-static void on_interrupt(struct irq_work *work)
-{
-	look(HARDIRQ);
-	tasklet_schedule(&softirq);
-}
-
-static struct irq_work hardirq = IRQ_WORK_INIT_HARD(on_interrupt);
-
-/* Does the node belong to this CPU and context (0 to 3), as linux_kernel.h numbers them? */
-static bool is_slot(u32 index, unsigned int cpu, unsigned int context)
-{
-	return index >= 1 && (index - 1) / HF_NODES == cpu * 4 + context;
-}
-
-static void nodes(void)
-{
-	bool ok;
-
-	irq_work_queue(&hardirq);
-	ok = wait_for_completion_timeout(&interrupted, 60 * HZ);
-	look(TASK);
-	for (unsigned int i = TASK; i <= HARDIRQ; i++) {
-		ok = ok && is_slot(seen[i].index, seen[i].cpu, i) && seen[i].locked &&
-		     seen[i].all_given_back;
-	}
-	test_case(ok, "contexts.nodes", "task %u, softirq %u, hardirq %u", seen[TASK].index,
-		  seen[SOFTIRQ].index, seen[HARDIRQ].index);
-}
-
 /* Takes one more lock than a context has nodes: the last one has to work without a node. */
 static void too_many(void)
 {
+	static hf_spinlock_mcs_t locks[HF_NODES + 1];
 	bool ok = true;
 	u32 none;
 
@@ -130,7 +62,6 @@ static void preemption(void)
 
 void contexts_test(void)
 {
-	nodes();
 	too_many();
 	preemption();
 }

@@ -12,10 +12,6 @@
 
 #include "test_case.h"
 
-#ifndef KERNEL_BATTERY
-#define KERNEL_BATTERY 1
-#endif
-
 void battery_env_line(const char *line)
 {
 	pr_info("%s\n", line);
@@ -36,27 +32,19 @@ unsigned char *battery_env_edge(void)
 	return (unsigned char *)at + PAGE_SIZE;
 }
 
-/* A module with KERNEL_ONLY has no other test. */
 static int __init test_init(void)
 {
-#ifdef KERNEL_ONLY
+#ifdef KERNEL_MUTANT
 	pr_info("KTAP version 1\n");
-	KERNEL_ONLY();
 #else
-#if KERNEL_BATTERY
 	failed = battery_run();
 	hf_report_set_handler(NULL, NULL);
-#endif
 	pr_info("KTAP version 1\n");
 	contexts_test();
-	handoff_test();
-#if KERNEL_BATTERY
 	queue_test();
-	differential_test();
-	user_memory_test();
 	reports_test();
 #endif
-#endif
+	user_memory_test();
 	pr_info("1..%u\n", cases);
 	pr_info("# holdfast: end, %u failed\n", failed);
 	return 0;

@@ -24,19 +24,10 @@
 
 #include "test.h"
 
-#ifdef KERNEL_MUTANTS
-#include <linux/moduleparam.h>
-
-int holdfast_mutant; /* run.py changes the headers so that each flaw asks for its number */
-module_param(holdfast_mutant, int, 0);
-#endif
-
 enum { CPUS = 4, MINE = CPUS - 1 };
 
-/* For a step of microseconds: emulators, and busy hosts, are slow. A mutant is expected to hang. */
-#ifdef KERNEL_MUTANTS
-#define LIMIT ((holdfast_mutant ? 5ull : 60ull) * NSEC_PER_SEC)
-#elif !defined(LIMIT)
+/* For a step of microseconds: emulators, and busy hosts, are slow. */
+#ifndef LIMIT
 #define LIMIT (60ull * NSEC_PER_SEC)
 #endif
 

@@ -9,7 +9,7 @@ arm64, their headers and busybox are packages from Debian's mirror, which are un
 and root is not needed. A module is built by the compiler that built the kernel, or by the newest older one that is installed.
 All guests of a processor are modules that one machine loads, one after the other. A guest passes if it ends in time and its
 KTAP is complete, without a failed case or an unannounced kernel warning. A mutant must fail in the way that GUESTS names; it
-has only the test that must fail. Each passed case and each caught mutant counts; the last line is "N passed, N failed". Exits
+has only the test of user memory. port/kernel-tree has the mutants of the queue. Each passed case and each caught mutant counts; the last line is "N passed, N failed". Exits
 with 1 if anything failed, with 77 if a program or a package is missing.
 """
 import glob
@@ -24,7 +24,6 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.dirname(HERE))
 
-import queue_mutants  # noqa: E402
 import runner  # noqa: E402
 from debian import KERNELS, Unavailable, apt, initramfs, system, unpack  # noqa: E402
 from runner import CANT_RUN, say  # noqa: E402
@@ -35,9 +34,6 @@ LIMIT = 1200  # seconds for one guest; the longest takes fifteen on an idle mach
 # How often a guest is started. In QEMU 7 Linux 6.12 sometimes crashes while it boots, with processor flags that nothing
 # set; this has not been observed in QEMU 10.
 BOOTS = 6
-# How often the mutants of the queue are started until they fail: if the host stops the CPUs for longer than a mutant's waiter is
-# waited for, that looks like a waiter that was lost.
-QUEUE_BOOTS = 3
 BEGUN = "KTAP version 1"  # a module's first line
 LOADS = "# run: loads "  # what the machine prints before a module
 FEW_CPUS = "^# run: [123] CPUs"  # the host stopped Linux while it waited, for some seconds, for a CPU
@@ -62,16 +58,6 @@ PROCESSORS = {
                            "ttyAMA0", "vmlinuz", "aarch64-linux-gnu-"),
 }
 
-# Warnings of the kernel about its own refcount_t, which differential.c provokes.
-KERNELS_OWN = r"refcount_t: (saturated; leaking memory|addition on 0; use-after-free|" \
-              r"underflow; use-after-free|decrement hit 0; leaking memory)\."
-
-LATE = ["-DKERNEL_BATTERY=0", "-DKERNEL_DELAYED=1", "-DHF_ATOMIC_HEADER=\\\"delayed_atomic.h\\\""]
-
-SATURATION = ("refcount.h", "#define HF_REFCOUNT_SATURATED (INT32_MIN / 2)",
-              "#define HF_REFCOUNT_SATURATED (INT32_MIN / 4)")
-UNLOCK = ("spinlock_ticket.h", "hf_atomic32_store_release(&lock->serving,",
-          "hf_atomic32_store_relaxed(&lock->serving,")
 NO_SITE = {
     "amd64": ("internal/arch/x86_64/access.h", '''void *dst, size_t len)
 {
@@ -86,24 +72,16 @@ NO_SITE = {
               'goto("1:\\tdc zva, %0\\n"'),
 }
 
-# name: (processor, flags, its only test or None, KTAP documents, mutation or None, how it must fail or None). They are loaded
-# in this order; after a mutant without a site nothing can be loaded.
+# name: (processor, mutation or None, how it must fail or None). They are loaded in this order; after a mutant nothing can be
+# loaded.
 GUESTS = {
-    "amd64": ("amd64", [], None, 2, None, None),
-    "amd64-late": ("amd64", LATE, None, 1, None, None),
-    "amd64-mutant-saturation": ("amd64", [], "differential", 1, SATURATION, r"not ok: differential\.refcount"),
-    "amd64-mutant-unlock": ("amd64", LATE, "handoff", 1, UNLOCK, r"not ok: handoff\.ticket"),
-    "amd64-mutant-no-site": ("amd64", [], "user_memory", 1, NO_SITE["amd64"], r"unexpected: BUG: unable to handle"),
-    "arm64": ("arm64", [], None, 2, None, None),
-    "arm64-mutant-no-site": ("arm64", [], "user_memory", 1, NO_SITE["arm64"],
+    "amd64": ("amd64", None, None),
+    "amd64-mutant-no-site": ("amd64", NO_SITE["amd64"], r"unexpected: BUG: unable to handle"),
+    "arm64": ("arm64", None, None),
+    "arm64-mutant-no-site": ("arm64", NO_SITE["arm64"],
                              r"unexpected: Unable to handle kernel (access to user memory|paging)"),
-    "arm64-a72": ("arm64-a72", [], None, 2, None, None),
-    # One module, which is loaded once for each of queue_mutants.MUTANTS.
-    "amd64-queue-mutants": ("amd64", ["-DKERNEL_MUTANTS"], "queue", 1, queue_mutants.CHANGES, None),
+    "arm64-a72": ("arm64-a72", None, None),
 }
-# The files of a test, in addition to those that are always there.
-FILES = {"differential": ["differential"], "handoff": ["handoff"], "queue": ["queue"],
-         "user_memory": ["user_memory", "nofault", "src_cpu"]}
 
 
 # ---- Packages ------------------------------------------------------------------------------------
@@ -187,30 +165,14 @@ def compiler(version, processor):
     return None, PROCESSORS[processor].cross + named
 
 
-def all_queue_mutants(folder):
-    """Copies the headers and seam.c with all mutants of the queue. Returns the headers' folder."""
-    include = runner.mutation.copy(os.path.join(ROOT, "include"), os.path.join(folder, "headers"), "holdfast")
-    shutil.copytree(os.path.join(ROOT, "lab", "variants"), os.path.join(include, "variants"))
-    files = {queue_mutants.QUEUED: os.path.join(include, "holdfast", queue_mutants.QUEUED),
-             queue_mutants.SEAM: os.path.join(folder, queue_mutants.SEAM)}
-    shutil.copy(os.path.join(HERE, queue_mutants.SEAM), folder)
-    for file, before, after in queue_mutants.CHANGES:
-        runner.mutation.edit(files[file], runner.mutation.swap(before, after))
-    for path in files.values():
-        runner.mutation.edit(path, lambda text: queue_mutants.DECLARATION + text)
-    runner.mutation.edit(files[queue_mutants.SEAM],
-                         runner.mutation.swap("../../src/env/env.h", os.path.join(ROOT, "src", "env", "env.h")))
-    return include
-
-
 def build(name, version):
     """Builds a guest's module. Returns its path."""
-    processor, flags, test, _, mutation, _ = GUESTS[name]
+    processor, mutation, _ = GUESTS[name]
     folder = os.path.join(BUILD, name)
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     include = os.path.join(ROOT, "include")
-    if mutation and mutation is not queue_mutants.CHANGES:
+    if mutation:
         include = runner.mutate(os.path.join(folder, "headers"), mutation)
     for source in glob.glob(os.path.join(HERE, "*.c")):
         wrap(folder, os.path.basename(source), source)
@@ -220,12 +182,9 @@ def build(name, version):
         if os.path.basename(source) != "main.c":
             wrap(folder, "battery_" + os.path.basename(source), source)
     shutil.copy(os.path.join(HERE, "Kbuild"), folder)
-    if mutation is queue_mutants.CHANGES:
-        include = all_queue_mutants(folder)
     cpu = PROCESSORS[processor]
     command = ["-C", headers_of(version, processor[:5]), "M=" + folder,
-               "ARCH=" + cpu.kernel, "HF_ROOT=" + ROOT, "HF_INCLUDE=" + include,
-               "HF_FLAGS=" + " ".join(flags + (["-DKERNEL_ONLY=%s_test" % test] if test else []))]
+               "ARCH=" + cpu.kernel, "HF_ROOT=" + ROOT, "HF_INCLUDE=" + include]
     if cpu.cross:
         command.append("CROSS_COMPILE=" + cpu.cross)
     # Debug information takes a tenth of the time, and in the form BTF a program from another package.
@@ -233,10 +192,8 @@ def build(name, version):
     command.append("CC=" + compiler(version, processor[:5])[0])
     if not command[-1].endswith(COMPILERS[0]):
         command.append("CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT=")  # an option that only gcc 14 has
-    if test:
-        command.append("HF_ONLY=" + " ".join(file + ".o" for file in FILES[test]))
-    elif "-DKERNEL_BATTERY=0" in flags:
-        command.append("HF_BATTERY=0")
+    if mutation:
+        command.append("HF_MUTANT=1")
     runner.kbuild(os.path.join(folder, "build.log"), *command, "modules")
     return os.path.join(folder, "holdfast_test.ko")
 
@@ -250,7 +207,7 @@ echo "<6># run: $(/bin/busybox grep -c ^processor /proc/cpuinfo) CPUs" >/dev/kms
 """
 # Through the kernel's log, so that none of its lines comes into the middle.
 LOAD = """echo "<6>%s%s" >/dev/kmsg
-/bin/busybox insmod /%s %s || echo "Bail out! insmod failed"
+/bin/busybox insmod /%s.ko || echo "Bail out! insmod failed"
 /bin/busybox rmmod holdfast_test || echo "Bail out! rmmod failed"
 """
 
@@ -266,7 +223,7 @@ def unexpected(lines):
             said = [words for words in announced if any(text.startswith(words) for text in above)]
             if said:
                 announced.remove(said[0])
-            elif not any(re.fullmatch(KERNELS_OWN, text) for text in above):
+            else:
                 faults.append("unexpected: %s: %s" % (line, above[-1:]))
         elif re.search(r"\b(BUG: |Oops|Unable to handle|Kernel panic|lockup|general protection|"
                        r"stall|hung task|scheduling while atomic|imbalance)", line):
@@ -274,24 +231,17 @@ def unexpected(lines):
     return faults + ["missing warning: " + words for words in announced]
 
 
-class Load:
-    """A module that a machine loads: a guest's, or one of the mutants in a guest's."""
-
-    def __init__(self, guest, module, name=None, parameters="", expected=None):
-        self.guest, self.module, self.name, self.parameters = guest, module, name or guest, parameters
-        self.expected = expected or GUESTS[guest][5]
-
-
-def emulator(loads, version):
-    """Writes the initramfs of a machine that loads these modules. Returns the command that starts it, and its console's log."""
-    processor = GUESTS[loads[0].guest][0]
+def emulator(modules, version):
+    """Writes the initramfs of a machine that loads these {guest: module}. Returns the command that starts it, and its console's
+    log."""
+    processor = GUESTS[next(iter(modules))][0]
     cpu = PROCESSORS[processor]
-    folder = os.path.join(BUILD, "machines", loads[-1].name)
+    folder = os.path.join(BUILD, "machines", processor)
     os.makedirs(folder, exist_ok=True)
     archive = os.path.join(folder, "initramfs.gz")
-    init = INIT % "".join(LOAD % (LOADS, load.name, load.guest + ".ko", load.parameters) for load in loads)
+    init = INIT % "".join(LOAD % (LOADS, guest, guest) for guest in modules)
     initramfs(archive, os.path.join(BUILD, "root", processor[:5]),
-              {**{load.guest + ".ko": load.module for load in loads}, "init": init.encode()})
+              {**{guest + ".ko": module for guest, module in modules.items()}, "init": init.encode()})
     image = os.path.join(BUILD, "root", processor[:5], "boot",
                          "%s-%s-cloud-%s" % (cpu.image, version, processor[:5]))
     return [cpu.qemu, *cpu.machine, "-accel", "tcg,thread=single", "-smp", "4", "-m", "512",
@@ -315,46 +265,29 @@ def sections(lines):
     return found
 
 
-def run(loads, version):
-    """Boots a machine that loads the modules. Returns (verdict, its lines of the console) for each."""
-    command, log = emulator(loads, version)
-    last = loads[-1]
-
-    def stop(lines):
-        """A mutant of the queue makes CPUs hang, and the machine with them. It is the last."""
-        return last.name in queue_mutants.MUTANTS and re.search(last.expected, lines[-1]) and LOADS + last.name in lines
-
-    def survivors(lines):
-        """Mutants of the queue that did not fail as they must."""
-        found = sections(lines)
-        return [load.name for load in loads if load.name in queue_mutants.MUTANTS and
-                not re.search(load.expected, "\n".join(found.get(load.name, [])))]
-
-    for start in range(BOOTS):
-        lines, faults = runner.emulate(command, log, LIMIT * len(loads), stop)
+def run(modules, version):
+    """Boots a machine that loads the modules. Yields (guest, verdict)."""
+    command, log = emulator(modules, version)
+    for _ in range(BOOTS):
+        lines, faults = runner.emulate(command, log, LIMIT * len(modules))
         text = "\n".join(lines)
-        if BEGUN not in text and re.search("Oops|Kernel panic", text) or re.search(FEW_CPUS, text, re.MULTILINE):
-            continue
-        if start + 1 >= QUEUE_BOOTS or not survivors(lines):
+        if not (BEGUN not in text and re.search("Oops|Kernel panic", text) or re.search(FEW_CPUS, text, re.MULTILINE)):
             break
     else:
         faults.append("Linux crashed before it loaded a module, or had too few CPUs, in each of %d starts" % BOOTS)
-    found, results = sections(lines), []
-    ended = next(reversed(found), loads[0].name)  # the load during which the machine ended
-    for load in loads:
-        own = found.get(load.name, [])
-        verdict = runner.judge(own, GUESTS[load.guest][3])
-        if load.name in queue_mutants.MUTANTS:
-            verdict.faults += own
-        if load.name == ended:
+    found = sections(lines)
+    ended = next(reversed(found), next(iter(modules)))  # the load during which the machine ended
+    for guest in modules:
+        own = found.get(guest, [])
+        verdict = runner.judge(own, 1 if GUESTS[guest][1] else 2)
+        if guest == ended:
             verdict.faults += faults
-        elif load.name not in found:
+        elif guest not in found:
             verdict.faults = ["was not loaded: the machine ended before"]
         if "# holdfast: unloaded" not in own:
             verdict.faults.append("the module was not unloaded")
         verdict.faults += unexpected(own)
-        results.append((verdict, own))
-    return results
+        yield guest, verdict
 
 
 def attempt(name, version):
@@ -363,19 +296,6 @@ def attempt(name, version):
         return build(name, version)
     except (RuntimeError, runner.mutation.Stale) as fault:
         return fault
-
-
-def queue_machines(guest, module):
-    """What machines load for the mutants of the queue, and without a mutant."""
-    def load(mutant):
-        number, expected = queue_mutants.MUTANTS.get(mutant, (0, None))
-        return Load(guest, module, mutant, "holdfast_mutant=%d" % number, expected)
-
-    before = ["none", *queue_mutants.UNLOADS]
-    for mutant in queue_mutants.MUTANTS:
-        if mutant not in queue_mutants.UNLOADS:
-            yield [load(name) for name in (*before, mutant)]
-            before = []
 
 
 def guests(kernel, names, total):
@@ -406,17 +326,11 @@ def guests(kernel, names, total):
         module = built[same[name]]
         if isinstance(module, Exception):
             total.fault(name, str(module))
-        elif GUESTS[name][4] is queue_mutants.CHANGES:
-            machines.update((loads[-1].name, loads) for loads in queue_machines(name, module))
         else:
-            machines.setdefault(GUESTS[name][0], []).append(Load(name, module))
-    for machine, results in runner.each(lambda machine: run(machines[machine], version), machines):
-        for load, (verdict, lines) in zip(machines[machine], results):
-            name = load.name if load.name == load.guest else "%s, %s" % (load.guest, load.name)
-            total.add(name if kernel == "6.1" else "Linux %s, %s" % (kernel, name), verdict, load.expected)
-            for line in [] if load.expected else lines:
-                if re.match("# (the kernel's clear_user|  the last of)", line):
-                    say("    " + line[2:])
+            machines.setdefault(GUESTS[name][0], {})[name] = module
+    for _, results in runner.each(lambda machine: list(run(machines[machine], version)), machines):
+        for name, verdict in results:
+            total.add(name if kernel == "6.1" else "Linux %s, %s" % (kernel, name), verdict, GUESTS[name][2])
 
 
 def main(names):

@@ -13,17 +13,8 @@ void test_case(bool ok, const char *name, const char *format, ...) __printf(3, 4
 
 /* Each function prints its cases; test_case() numbers them. */
 void contexts_test(void);
-void handoff_test(void);
 void queue_test(void);
-void differential_test(void);
 void user_memory_test(void);
 void reports_test(void);
-
-/* Returns the next number of a pseudo-random sequence. */
-static inline u32 test_random(u64 *state)
-{
-	*state = *state * 6364136223846793005ull + 1442695040888963407ull;
-	return (u32)(*state >> 33);
-}
 
 #endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
  * user_memory - clears and copies user memory with a hole, by each implementation, and compares the
- * result byte by byte. The kernel's own clear_user() does the same; its result is printed, not
- * judged.
+ * result byte by byte.
  *
  *      page               hole
  *      |     [start ......|....... start + size)
@@ -102,104 +101,45 @@ static size_t one(enum way way, const struct kernel_implementation *with, size_t
 	return same() ? left : SIZE_MAX;
 }
 
-struct tally {
-	unsigned long exact, over, under, wrong;
-	size_t size, good, left; /* of the first result that is not exact */
-};
-
-static void tally(struct tally *t, size_t size, size_t good, size_t left)
+/*
+ * Tries every size, with the hole at every place near both ends, at some between, and nowhere.
+ * Returns how many results are exact, or 0 after a failed case.
+ */
+static unsigned long sweep(const char *name, enum way way, enum hole kind,
+			   const struct kernel_implementation *with, unsigned int step)
 {
-	size_t should = size - min(size, good);
+	unsigned long exact = 0;
 
-	if (left == should) {
-		t->exact++;
-		return;
-	}
-	if (!t->over && !t->under && !t->wrong) {
-		t->size = size;
-		t->good = good;
-		t->left = left;
-	}
-	if (left > size)
-		t->wrong++;
-	else if (left > should)
-		t->over++;
-	else
-		t->under++;
-}
-
-/* Tries every size, with the hole at every place near both ends, at some between, and nowhere. */
-static void sweep(struct tally *t, enum way way, const struct kernel_implementation *with,
-		  unsigned int step)
-{
-	memset(t, 0, sizeof(*t));
 	for (size_t size = 0; size <= MOST; size += size < 140 ? step : 23) {
 		for (size_t good = 0; good <= size + 3; good++) {
+			size_t left;
+
 			if (good > 35 && good + 35 < size && good % 16 > 1)
 				continue;
-			tally(t, size, good, one(way, with, size, good));
+			left = one(way, with, size, good);
+			if (left != size - min(size, good)) {
+				test_case(false, name, "%s: size %zu with %zu good: %zu left",
+					  hole_names[kind], size, good, left);
+				return 0;
+			}
+			exact++;
 		}
 		cond_resched();
 	}
+	return exact;
 }
 
 static void judge(enum way way, enum hole kind, const struct kernel_implementation *with)
 {
 	static const char *const ways[] = { "clear", "copy_to", "copy_from" };
 	char name[64];
-	struct tally t;
+	unsigned long exact;
 
-	/* The kind of hole matters little: try every size with one kind, some with the others. */
-	sweep(&t, way, with, kind == UNMAPPED ? 1 : 7);
 	snprintf(name, sizeof(name), "user_memory.%s.%s", ways[way], with->name);
-	if (t.over + t.under + t.wrong) {
-		test_case(false, name, "%s: size %zu with %zu good: %zu left", hole_names[kind],
-			  t.size, t.good, t.left);
-	} else {
-		test_case(t.exact > 500, name, "%s: %lu exact", hole_names[kind], t.exact);
-	}
-}
-
-/*
- * Compares what the kernel's clear_user() returns with what it did. Its contract allows it to stop
- * before the hole; Holdfast's functions stop exactly at the hole.
- */
-static void compare(enum hole kind)
-{
-	unsigned long exact = 0, early = 0, wrong = 0;
-	size_t example_size = 0, example_good = 0, example_left = 0;
-
-	for (size_t size = 0; size <= MOST; size += size < 140 ? 1 : 23) {
-		for (size_t good = 0; good <= size + 3; good++) {
-			char *at = hole - good;
-			size_t left, done = 0;
-
-			fill(BEFORE);
-			left = clear_user((void __user *)at, size);
-			if (copy_from_user(found, (const void __user *)(hole - ROOM), ROOM))
-				left = SIZE_MAX;
-			while (done < min(size, good) && found[ROOM - good + done] == 0)
-				done++;
-			if (left == size - min(size, good) && done == min(size, good)) {
-				exact++;
-				continue;
-			}
-			if (left <= size && done == size - left)
-				early++;
-			else
-				wrong++;
-			example_size = size;
-			example_good = good;
-			example_left = left;
-		}
-		cond_resched();
-	}
-	test_say("the kernel's clear_user, %s: %lu exact, %lu stop before the hole and return "
-		 "that, %lu cleared other bytes than they return",
-		 hole_names[kind], exact, early, wrong);
-	if (early + wrong)
-		test_say("  the last of these: size %zu with %zu good: returns %zu", example_size,
-			 example_good, example_left);
+	/* The kind of hole matters little: try every size with one kind, some with the others. */
+	exact = sweep(name, way, kind, with, kind == UNMAPPED ? 1 : 7);
+	if (exact)
+		test_case(exact > 500, name, "%s: %lu exact", hole_names[kind], exact);
 }
 
 /* Accesses single words at the hole's edge and beyond. */
@@ -270,7 +210,6 @@ void user_memory_test(void)
 				judge(COPY_FROM, kind, with);
 		}
 		if (kind == UNMAPPED) {
-			compare(kind);
 			words();
 			kernel_addresses();
 		}
