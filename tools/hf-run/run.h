@@ -27,11 +27,13 @@
  *   R4  A thread that runs this library's own slow work (a stack, a report) is `hf_run_is_busy`:
  *       locks that the unwinder takes meanwhile work, and are not watched.
  */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "holdfast/cond.h"
 
@@ -75,39 +77,47 @@ extern uint32_t hf_run_watch __attribute__((visibility("hidden")));
 extern HF_RUN_THREAD char hf_run_me __attribute__((visibility("hidden")));
 extern HF_RUN_THREAD bool hf_run_is_busy __attribute__((visibility("hidden"))); /* R4 */
 
+/* Is one of these watched, and not by this thread itself (R4)? */
+HF_INLINE bool hf_run_is_watched(uint32_t what)
+{
+	return (hf_run_watch & what) && !hf_run_is_busy;
+}
+
 /* ---- run_glibc.c: glibc's functions, and time --------------------------------------------- */
 
+/* The functions that this library calls in glibc, since it has its own in front of them. */
+#define HF_RUN_REALS(X)                                                                            \
+	X(pthread_mutex_init)                                                                      \
+	X(pthread_mutex_destroy)                                                                   \
+	X(pthread_mutex_lock)                                                                      \
+	X(pthread_mutex_trylock)                                                                   \
+	X(pthread_mutex_clocklock)                                                                 \
+	X(pthread_mutex_unlock)                                                                    \
+	X(pthread_cond_init)                                                                       \
+	X(pthread_cond_destroy)                                                                    \
+	X(pthread_cond_wait)                                                                       \
+	X(pthread_cond_clockwait)                                                                  \
+	X(pthread_cond_signal)                                                                     \
+	X(pthread_cond_broadcast)                                                                  \
+	X(pthread_cancel)                                                                          \
+	X(pthread_create)                                                                          \
+	X(pthread_sigmask)                                                                         \
+	X(sigaction)                                                                               \
+	X(signal)                                                                                  \
+	X(syscall)                                                                                 \
+	X(dlopen)                                                                                  \
+	X(_exit) /* the last one: see hf_run_real() */
+
+#define HF_RUN_REAL(name) __typeof__(&(name)) name;
 struct hf_run_real {
-	int (*mutex_init)(pthread_mutex_t *, const pthread_mutexattr_t *);
-	int (*mutex_destroy)(pthread_mutex_t *);
-	int (*mutex_lock)(pthread_mutex_t *);
-	int (*mutex_trylock)(pthread_mutex_t *);
-	int (*mutex_clocklock)(pthread_mutex_t *, clockid_t, const struct timespec *);
-	int (*mutex_timedlock)(pthread_mutex_t *, const struct timespec *);
-	int (*mutex_unlock)(pthread_mutex_t *);
-	int (*cond_init)(pthread_cond_t *, const pthread_condattr_t *);
-	int (*cond_destroy)(pthread_cond_t *);
-	int (*cond_wait)(pthread_cond_t *, pthread_mutex_t *);
-	int (*cond_timedwait)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
-	int (*cond_clockwait)(pthread_cond_t *, pthread_mutex_t *, clockid_t,
-			      const struct timespec *);
-	int (*cond_signal)(pthread_cond_t *);
-	int (*cond_broadcast)(pthread_cond_t *);
-	int (*cancel)(pthread_t);
-	void *(*open)(const char *, int); /* dlopen() */
-	int (*sigaction)(int, const struct sigaction *, struct sigaction *);
-	void (*(*signal)(int, void (*)(int)))(int);
-	int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-	long (*syscall)(long, long, long, long, long, long, long);
-	int (*mask)(int, const sigset_t *, sigset_t *); /* pthread_sigmask() */
-	void (*exit)(int) __attribute__((noreturn));
+	HF_RUN_REALS(HF_RUN_REAL)
 };
 
-/* Finds them at the first call: a constructor of another object may come before ours. */
+/* Finds all at the first call: a constructor of another object may come before ours. */
 const struct hf_run_real *hf_run_real(void);
 
-/* Sets the pointer at @to to glibc's function. @version NULL = the default one. */
-void hf_run_find(void *to, const char *name, const char *version);
+/* Sets the pointer at @to to glibc's function. */
+void hf_run_find(void *to, const char *name);
 
 /* glibc's flags of a condition variable. */
 enum { HF_RUN_COND_IS_SHARED = 1, HF_RUN_COND_IS_MONOTONIC = 2 };

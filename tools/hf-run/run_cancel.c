@@ -92,7 +92,7 @@ HF_RUN_EXPORT int pthread_cancel(pthread_t thread)
 	int type, error;
 
 	/* First, and without the lock: a thread that cancels itself may end here. */
-	error = hf_run_real()->cancel(thread);
+	error = hf_run_real()->pthread_cancel(thread);
 	if (error)
 		return error;
 	/*

@@ -38,11 +38,6 @@ static bool is_shared(pthread_cond_t *cond)
 	return *hf_run_cond_flags(cond) & HF_RUN_COND_IS_SHARED;
 }
 
-static bool is_profiled(void)
-{
-	return (hf_run_watch & HF_RUN_PROFILE) && !hf_run_is_busy;
-}
-
 /* The place of a condition variable that is profiled. */
 static uint32_t place_of(struct hf_run_cond *c, const void *caller)
 {
@@ -71,7 +66,7 @@ static HF_RUN_COLD bool wait_foreign(struct hf_run_cond *c, pthread_mutex_t *mut
 	if (!*error)
 		signalled = hf_detail_cond_wait(&c->waiters, &lock->word, deadline);
 	hf_mutex_unlock(lock);
-	if (is_profiled())
+	if (hf_run_is_watched(HF_RUN_PROFILE))
 		hf_run_relocks = hf_run_ticks();
 	if (!*error)
 		*error = pthread_mutex_lock(mutex);
@@ -87,10 +82,11 @@ static HF_RUN_COLD int wait_shared(pthread_cond_t *cond, pthread_mutex_t *mutex,
 	int error, ignored, state;
 
 	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-	(void)real->mutex_lock(lock);
+	(void)real->pthread_mutex_lock(lock);
 	(void)pthread_mutex_unlock(mutex);
-	error = end ? real->cond_clockwait(cond, lock, clock, end) : real->cond_wait(cond, lock);
-	(void)real->mutex_unlock(lock);
+	error = end ? real->pthread_cond_clockwait(cond, lock, clock, end)
+		    : real->pthread_cond_wait(cond, lock);
+	(void)real->pthread_mutex_unlock(lock);
 	(void)pthread_mutex_lock(mutex);
 	(void)pthread_setcancelstate(state, &ignored);
 	return error;
@@ -110,7 +106,7 @@ static bool wait_own(struct hf_run_cond *c, struct hf_run_mutex *m, uint64_t dea
 	since = hf_run_releasing(m, caller);
 	if (since)
 		hf_run_profile_held(place, since, hf_run_ticks());
-	if (is_profiled())
+	if (hf_run_is_watched(HF_RUN_PROFILE))
 		hf_run_profile_waits(place, caller);
 	hf_run_relocks = 0;
 	hf_run_call_site = caller;
@@ -134,13 +130,13 @@ int hf_run_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clo
 	if (is_shared(cond)) {
 		if (!hf_run_is_foreign(m))
 			return wait_shared(cond, mutex, clock, end);
-		return end ? hf_run_real()->cond_clockwait(cond, mutex, clock, end)
-			   : hf_run_real()->cond_wait(cond, mutex);
+		return end ? hf_run_real()->pthread_cond_clockwait(cond, mutex, clock, end)
+			   : hf_run_real()->pthread_cond_wait(cond, mutex);
 	}
 	if (!hf_run_is_foreign(m) && hf_run_has_owner(m) && !hf_run_is_mine(m))
 		return EPERM;
 	hf_run_wait_begins(&c->waiters);
-	if (is_profiled()) {
+	if (hf_run_is_watched(HF_RUN_PROFILE)) {
 		place = place_of(c, caller);
 		hf_run_profile_waits(place, caller);
 		start = hf_run_ticks();
@@ -192,7 +188,7 @@ static void wake(struct hf_run_cond *c, bool all, const void *caller)
 	if (HF_UNLIKELY(is_foreign))
 		hf_mutex_lock(lock);
 	woke = hf_atomic32_load_relaxed(&c->waiters);
-	if (is_profiled()) /* before: a woken thread may free it */
+	if (hf_run_is_watched(HF_RUN_PROFILE)) /* before: a woken thread may free it */
 		hf_run_profile_signalled(place_of(c, caller), woke);
 	if (woke)
 		hf_detail_cond_wake(&c->waiters, all);
@@ -207,17 +203,17 @@ static HF_RUN_COLD int wake_shared(pthread_cond_t *cond, int (*wake_real)(pthrea
 	pthread_mutex_t *lock = &between_shared[index_between(cond)];
 	int error;
 
-	(void)real->mutex_lock(lock);
+	(void)real->pthread_mutex_lock(lock);
 	error = wake_real(cond);
-	(void)real->mutex_unlock(lock);
+	(void)real->pthread_mutex_unlock(lock);
 	return error;
 }
 
 int hf_run_cond_wake(pthread_cond_t *cond, bool all, const void *caller)
 {
 	if (HF_UNLIKELY(is_shared(cond)))
-		return wake_shared(cond, all ? hf_run_real()->cond_broadcast
-					     : hf_run_real()->cond_signal);
+		return wake_shared(cond, all ? hf_run_real()->pthread_cond_broadcast
+					     : hf_run_real()->pthread_cond_signal);
 	wake(own(cond), all, caller);
 	return 0;
 }
@@ -238,7 +234,7 @@ void hf_run_cond_init(pthread_cond_t *cond, clockid_t clock, const void *caller)
 {
 	memset(cond, 0, sizeof(*cond));
 	*hf_run_cond_flags(cond) = clock == CLOCK_MONOTONIC ? HF_RUN_COND_IS_MONOTONIC : 0;
-	if (is_profiled())
+	if (hf_run_is_watched(HF_RUN_PROFILE))
 		own(cond)->place = hf_run_place_of_init(cond, HF_RUN_COND, caller);
 }
 
@@ -252,7 +248,7 @@ HF_RUN_EXPORT int pthread_cond_init(pthread_cond_t *cond, const pthread_condattr
 		(void)pthread_condattr_getclock(attr, &clock);
 	}
 	if (shared != PTHREAD_PROCESS_PRIVATE)
-		return hf_run_real()->cond_init(cond, attr);
+		return hf_run_real()->pthread_cond_init(cond, attr);
 	hf_run_cond_init(cond, clock, HF_RUN_CALLER);
 	return 0;
 }
@@ -261,7 +257,7 @@ HF_RUN_EXPORT int pthread_cond_init(pthread_cond_t *cond, const pthread_condattr
 HF_RUN_EXPORT int pthread_cond_destroy(pthread_cond_t *cond)
 {
 	if (is_shared(cond))
-		return hf_run_real()->cond_destroy(cond);
+		return hf_run_real()->pthread_cond_destroy(cond);
 	own(cond)->place = 0;
 	return 0;
 }

@@ -27,12 +27,17 @@ HF_STATIC_ASSERT(sizeof(struct hf_run_cond) <= offsetof(pthread_cond_t, __data._
 #define VERSION_OF_COND "GLIBC_2.17"
 #endif
 
-void hf_run_find(void *to, const char *name, const char *version)
+static bool has_two_versions(const char *name)
 {
-	void *found = version ? dlvsym(RTLD_NEXT, name, version) : NULL;
+	return strncmp(name, "pthread_cond_", 13) == 0 &&
+	       strcmp(name, "pthread_cond_clockwait") != 0;
+}
 
-	if (!found)
-		found = dlsym(RTLD_NEXT, name);
+void hf_run_find(void *to, const char *name)
+{
+	void *found = has_two_versions(name) ? dlvsym(RTLD_NEXT, name, VERSION_OF_COND)
+					     : dlsym(RTLD_NEXT, name);
+
 	if (!found) {
 		(void)dprintf(STDERR_FILENO, "hf-run: this C library has no %s()\n", name);
 		__builtin_trap();
@@ -44,33 +49,13 @@ static struct hf_run_real real;
 
 static HF_RUN_COLD void find_all(void)
 {
-	hf_run_find(&real.mutex_init, "pthread_mutex_init", NULL);
-	hf_run_find(&real.mutex_destroy, "pthread_mutex_destroy", NULL);
-	hf_run_find(&real.mutex_lock, "pthread_mutex_lock", NULL);
-	hf_run_find(&real.mutex_trylock, "pthread_mutex_trylock", NULL);
-	hf_run_find(&real.mutex_clocklock, "pthread_mutex_clocklock", NULL);
-	hf_run_find(&real.mutex_timedlock, "pthread_mutex_timedlock", NULL);
-	hf_run_find(&real.mutex_unlock, "pthread_mutex_unlock", NULL);
-	hf_run_find(&real.cond_init, "pthread_cond_init", VERSION_OF_COND);
-	hf_run_find(&real.cond_destroy, "pthread_cond_destroy", VERSION_OF_COND);
-	hf_run_find(&real.cond_wait, "pthread_cond_wait", VERSION_OF_COND);
-	hf_run_find(&real.cond_timedwait, "pthread_cond_timedwait", VERSION_OF_COND);
-	hf_run_find(&real.cond_clockwait, "pthread_cond_clockwait", NULL);
-	hf_run_find(&real.cond_signal, "pthread_cond_signal", VERSION_OF_COND);
-	hf_run_find(&real.cond_broadcast, "pthread_cond_broadcast", VERSION_OF_COND);
-	hf_run_find(&real.cancel, "pthread_cancel", NULL);
-	hf_run_find(&real.open, "dlopen", NULL);
-	hf_run_find(&real.sigaction, "sigaction", NULL);
-	hf_run_find(&real.signal, "signal", NULL);
-	hf_run_find(&real.mask, "pthread_sigmask", NULL);
-	hf_run_find(&real.create, "pthread_create", NULL);
-	hf_run_find(&real.syscall, "syscall", NULL);
-	hf_run_find(&real.exit, "_exit", NULL); /* the last one: see hf_run_real() */
+#define FIND(name) hf_run_find(&real.name, #name);
+	HF_RUN_REALS(FIND)
 }
 
 const struct hf_run_real *hf_run_real(void)
 {
-	if (HF_UNLIKELY(!__atomic_load_n(&real.exit, __ATOMIC_ACQUIRE)))
+	if (HF_UNLIKELY(!__atomic_load_n(&real._exit, __ATOMIC_ACQUIRE)))
 		find_all();
 	return &real;
 }
@@ -92,7 +77,7 @@ static __attribute__((noreturn)) void refuse(const char *what)
 		"hf-run: %s of this C library (glibc %s) is not laid out as that of the one that "
 		"hf-run was compiled with (%d.%d): compile hf-run here\n",
 		what, gnu_get_libc_version(), __GLIBC__, __GLIBC_MINOR__);
-	hf_run_real()->exit(125);
+	hf_run_real()->_exit(125);
 }
 
 /* The only word that is not 0 in a process-shared condition variable has the flags. */
@@ -107,7 +92,7 @@ static void find_flags(void)
 	(void)pthread_condattr_init(&attr);
 	(void)pthread_condattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
 	(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	(void)hf_run_real()->cond_init(&cond, &attr);
+	(void)hf_run_real()->pthread_cond_init(&cond, &attr);
 	memcpy(word, &cond, sizeof(word));
 	for (uint32_t i = 0; i < sizeof(cond) / sizeof(uint32_t); i++) {
 		if (word[i]) {
@@ -131,7 +116,7 @@ void hf_run_check_layout(void)
 	(void)pthread_mutexattr_init(&attr);
 	(void)pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
 	(void)pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
-	(void)hf_run_real()->mutex_init(&mutex, &attr);
+	(void)hf_run_real()->pthread_mutex_init(&mutex, &attr);
 	memcpy(&m, &mutex, sizeof(m));
 	if ((m.kind & 3) != PTHREAD_MUTEX_ERRORCHECK || !hf_run_is_foreign(&m))
 		refuse("pthread_mutex_t");

@@ -61,11 +61,6 @@ static int nest(struct hf_run_mutex *m)
 
 /* ---- watching --------------------------------------------------------------------------- */
 
-static bool is_watched(uint32_t what)
-{
-	return (hf_run_watch & what) && !hf_run_is_busy;
-}
-
 bool hf_run_was_taken_by_another(const void *lock)
 {
 	const struct hf_run_mutex *m = lock;
@@ -84,16 +79,16 @@ static bool was_taken_unwatched(const struct hf_run_mutex *m)
 
 void hf_run_taken(struct hf_run_mutex *m, uint64_t start, const void *caller)
 {
-	if (hf_run_has_owner(m) || is_watched(HF_RUN_VALIDATE))
+	if (hf_run_has_owner(m) || hf_run_is_watched(HF_RUN_VALIDATE))
 		set_owner(m, &hf_run_me);
 	m->depth = 1;
-	if (is_watched(HF_RUN_VALIDATE | HF_RUN_PROFILE) && !m->place)
+	if (hf_run_is_watched(HF_RUN_VALIDATE | HF_RUN_PROFILE) && !m->place)
 		m->place = hf_run_place_of_use(m, HF_RUN_MUTEX, caller);
-	if (is_watched(HF_RUN_VALIDATE)) {
+	if (hf_run_is_watched(HF_RUN_VALIDATE)) {
 		hf_run_call_site = caller;
 		hf_detail_validate_locked(&m->lock.word);
 	}
-	if (is_watched(HF_RUN_PROFILE))
+	if (hf_run_is_watched(HF_RUN_PROFILE))
 		hf_run_profile_taken(m, start, caller);
 }
 
@@ -102,12 +97,12 @@ uint64_t hf_run_releasing(struct hf_run_mutex *m, const void *caller)
 	uint64_t since = m->since;
 
 	m->since = 0;
-	if (is_watched(HF_RUN_VALIDATE) && !was_taken_unwatched(m)) {
+	if (hf_run_is_watched(HF_RUN_VALIDATE) && !was_taken_unwatched(m)) {
 		hf_run_call_site = caller;
 		(void)hf_detail_validate_unlock(&m->lock.word, hf_mutex_is_locked(&m->lock));
 	}
 	set_owner(m, NULL);
-	return is_watched(HF_RUN_PROFILE) ? since : 0;
+	return hf_run_is_watched(HF_RUN_PROFILE) ? since : 0;
 }
 
 /* Each thread has a folder there, and "." and ".." are two more links. */
@@ -135,7 +130,7 @@ bool hf_run_grants(void)
 /* Before a lock that waits. Returns false if this thread has the mutex, and that was granted. */
 static bool may_wait(struct hf_run_mutex *m, const struct timespec *end, const void *caller)
 {
-	if (!is_watched(HF_RUN_VALIDATE))
+	if (!hf_run_is_watched(HF_RUN_VALIDATE))
 		return true;
 	hf_run_call_site = caller;
 	has_limit = end != NULL;
@@ -164,12 +159,8 @@ static HF_RUN_COLD int wait_for(struct hf_run_mutex *m, clockid_t clock, const s
 static HF_RUN_COLD int lock_foreign(pthread_mutex_t *mutex, clockid_t clock,
 				    const struct timespec *end)
 {
-	const struct hf_run_real *real = hf_run_real();
-
-	if (!end)
-		return real->mutex_lock(mutex);
-	return clock == CLOCK_REALTIME ? real->mutex_timedlock(mutex, end)
-				       : real->mutex_clocklock(mutex, clock, end);
+	return end ? hf_run_real()->pthread_mutex_clocklock(mutex, clock, end)
+		   : hf_run_real()->pthread_mutex_lock(mutex);
 }
 
 static __attribute__((noinline)) int lock_any(struct hf_run_mutex *m, clockid_t clock,
@@ -185,7 +176,7 @@ static __attribute__((noinline)) int lock_any(struct hf_run_mutex *m, clockid_t 
 	if (!may_wait(m, end, caller))
 		return 0;
 	if (HF_UNLIKELY(!try_lock(m))) {
-		if (is_watched(HF_RUN_PROFILE)) {
+		if (hf_run_is_watched(HF_RUN_PROFILE)) {
 			hf_run_profile_waits(m->place, caller);
 			start = hf_run_ticks();
 		}
@@ -256,7 +247,7 @@ HF_RUN_EXPORT int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t cloc
 static __attribute__((noinline)) int trylock_any(struct hf_run_mutex *m, const void *caller)
 {
 	if (hf_run_is_foreign(m))
-		return hf_run_real()->mutex_trylock((pthread_mutex_t *)m);
+		return hf_run_real()->pthread_mutex_trylock((pthread_mutex_t *)m);
 	if ((m->kind & TYPE) == PTHREAD_MUTEX_RECURSIVE && hf_run_is_mine(m))
 		return nest(m);
 	if (!try_lock(m))
@@ -287,7 +278,7 @@ static __attribute__((noinline)) int unlock_any(struct hf_run_mutex *m, const vo
 	uint64_t since;
 
 	if (hf_run_is_foreign(m))
-		return hf_run_real()->mutex_unlock((pthread_mutex_t *)m);
+		return hf_run_real()->pthread_mutex_unlock((pthread_mutex_t *)m);
 	if (hf_run_has_owner(m) && !hf_run_is_mine(m))
 		return EPERM;
 	if (m->depth > 1 && (hf_run_has_owner(m) || hf_validate_is_held(&m->lock.word))) {
@@ -344,7 +335,7 @@ void hf_run_init(pthread_mutex_t *mutex, int kind, const void *caller)
 
 	memset(mutex, 0, sizeof(*mutex));
 	m->kind = kind;
-	if (is_watched(HF_RUN_VALIDATE | HF_RUN_PROFILE))
+	if (hf_run_is_watched(HF_RUN_VALIDATE | HF_RUN_PROFILE))
 		m->place = hf_run_place_of_init(m, HF_RUN_MUTEX, caller);
 }
 
@@ -361,7 +352,7 @@ HF_RUN_EXPORT int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutex
 	}
 	if (shared != PTHREAD_PROCESS_PRIVATE || robust != PTHREAD_MUTEX_STALLED ||
 	    protocol != PTHREAD_PRIO_NONE)
-		return hf_run_real()->mutex_init(mutex, attr);
+		return hf_run_real()->pthread_mutex_init(mutex, attr);
 	hf_run_init(mutex, type == PTHREAD_MUTEX_ADAPTIVE_NP ? PTHREAD_MUTEX_NORMAL : type,
 		    HF_RUN_CALLER);
 	return 0;
@@ -372,7 +363,7 @@ HF_RUN_EXPORT int pthread_mutex_destroy(pthread_mutex_t *mutex)
 	struct hf_run_mutex *m = own(mutex);
 
 	if (hf_run_is_foreign(m))
-		return hf_run_real()->mutex_destroy(mutex);
+		return hf_run_real()->pthread_mutex_destroy(mutex);
 	if (hf_mutex_is_locked(&m->lock))
 		return EBUSY;       /* as glibc */
 	m->place = m->identity = 0; /* the memory may become another mutex, without init */

@@ -30,5 +30,5 @@ dlopen(const char *file, int mode)
 {
 	if (HF_UNLIKELY(mode & RTLD_DEEPBIND))
 		report(file);
-	return hf_run_real()->open(file, mode & ~RTLD_DEEPBIND);
+	return hf_run_real()->dlopen(file, mode & ~RTLD_DEEPBIND);
 }

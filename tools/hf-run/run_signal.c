@@ -127,7 +127,7 @@ HF_RUN_EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
 		(void)sigdelset(&without, SIGSEGV);
 		set = &without;
 	}
-	return hf_run_real()->mask(how, set, old);
+	return hf_run_real()->pthread_sigmask(how, set, old);
 }
 
 HF_RUN_EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *old)

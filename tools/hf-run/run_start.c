@@ -58,18 +58,18 @@ static void at_exit(int status, void *unused)
 	(void)unused;
 	if (new_status != status) {
 		(void)fflush(NULL);
-		hf_run_real()->exit(new_status);
+		hf_run_real()->_exit(new_status);
 	}
 }
 
 HF_RUN_EXPORT __attribute__((noreturn)) void _exit(int status)
 {
-	hf_run_real()->exit(end(status));
+	hf_run_real()->_exit(end(status));
 }
 
 HF_RUN_EXPORT __attribute__((noreturn)) void _Exit(int status)
 {
-	hf_run_real()->exit(end(status));
+	hf_run_real()->_exit(end(status));
 }
 
 /* quick_exit() runs no functions of on_exit(). */
@@ -77,7 +77,7 @@ static void at_quick(void)
 {
 	(void)end(0);
 	if (hf_run_lost_fails())
-		hf_run_real()->exit(STATUS_OF_REPORTS);
+		hf_run_real()->_exit(STATUS_OF_REPORTS);
 }
 
 void hf_run_end_by_signal(void)

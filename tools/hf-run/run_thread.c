@@ -176,9 +176,9 @@ HF_RUN_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
 	int error;
 
 	if (!call)
-		return hf_run_real()->create(thread, attr, function, argument);
+		return hf_run_real()->pthread_create(thread, attr, function, argument);
 	*call = (struct first_call){ function, argument };
-	error = hf_run_real()->create(thread, attr, first_call, call);
+	error = hf_run_real()->pthread_create(thread, attr, first_call, call);
 	if (error)
 		free(call);
 	return error;

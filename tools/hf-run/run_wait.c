@@ -65,17 +65,12 @@ static struct row {
 	[CALL_ONCE] = { "call_once", NULL, HF_RUN_ONCE },
 };
 
-static bool is_profiled(void)
-{
-	return (hf_run_watch & HF_RUN_PROFILE) && !hf_run_is_busy;
-}
-
 static call_t *found(call_t **at, const char *name)
 {
 	call_t *call = __atomic_load_n(at, __ATOMIC_RELAXED);
 
 	if (HF_UNLIKELY(!call)) {
-		hf_run_find(&call, name, NULL);
+		hf_run_find(&call, name);
 		__atomic_store_n(at, call, __ATOMIC_RELAXED);
 	}
 	return call;
@@ -119,7 +114,7 @@ static int call(enum function which, const uintptr_t *word, const void *caller)
 	call_t *real = found(&row->call, row->name);
 	int kept = errno;
 
-	if (!is_profiled())
+	if (!hf_run_is_watched(HF_RUN_PROFILE))
 		return real(word[0], word[1], word[2], word[3]);
 	if (row->kind == HF_RUN_SEMAPHORE)
 		pthread_testcancel(); /* as glibc, also if there is no wait */
@@ -213,7 +208,8 @@ static int once(enum function which, const int *control, void (*function)(void),
 	struct row *row = &rows[which];
 	call_t *real = found(&row->call, row->name);
 
-	if (!is_profiled() || (__atomic_load_n(control, __ATOMIC_RELAXED) & 3) != 1)
+	if (!hf_run_is_watched(HF_RUN_PROFILE) ||
+	    (__atomic_load_n(control, __ATOMIC_RELAXED) & 3) != 1)
 		return real(WORD(control), WORD(function), 0, 0);
 	return timed_call(row, WORDS(WORD(control), WORD(function)), caller);
 }

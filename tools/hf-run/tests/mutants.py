@@ -56,8 +56,8 @@ MUTANTS = [
     ("c11.recursive_is_plain", "run_c11.c", "type & mtx_recursive ? PTHREAD_MUTEX_RECURSIVE", "false ? PTHREAD_MUTEX_RECURSIVE",
      "brief"),
     ("open.deep_bound", "run_open.c", "mode & ~RTLD_DEEPBIND", "mode", "opens"),
-    ("open.by_this_library", "run_open.c", "\treturn hf_run_real()->open(file, mode & ~RTLD_DEEPBIND);",
-     "\tvoid *opened = hf_run_real()->open(file, mode & ~RTLD_DEEPBIND);\n\n\t__asm__ volatile(\"\" ::: \"memory\");\n"
+    ("open.by_this_library", "run_open.c", "\treturn hf_run_real()->dlopen(file, mode & ~RTLD_DEEPBIND);",
+     "\tvoid *opened = hf_run_real()->dlopen(file, mode & ~RTLD_DEEPBIND);\n\n\t__asm__ volatile(\"\" ::: \"memory\");\n"
      "\treturn opened;", "opens", "cannot open shared object"),
     # As with HF_DETAIL_PARKING_TRUSTS_MARKS 1, and a pause in which another thread unlocks.
     ("parking.trusts_marks", "src/parking/to_lock.c", "\t(void)lock;\n\treturn false;\n",
