@@ -177,28 +177,29 @@ def plain_words(row: Row) -> str:
     return f"{int(bytes_of[1]) * (1024 if bytes_of[2] == 'KiB' else 1) / row.ns:.0f} GB/s"
 
 
-def worst(results: Results, names: tuple[str, ...]) -> str:
+def worst(archive: list[Results], names: tuple[str, ...]) -> str:
     """The case in which ours takes most time beside the best peer that parks; a range if two measurements of ours differ."""
     found = []
-    for row in [r for name in names for r in results.of(name, "default", "ours")]:
+    for results, row in [(results, row) for results in archive for name in names for row in results.of(name, "default", "ours")]:
         rows = [r for r in results.of(row.table, "peer") if r.place == row.place and r.parks and r.valid and r.ns]
         if tables.family(row.table).is_default(row) and row.valid and row.ns and rows:
             best = min(rows, key=lambda r: r.cost)
-            found.append((cards.range_of(results, row, lambda r, best=best: r.cost / best.cost), row, best))
+            ratios = cards.range_of(results, row, lambda r, best=best: r.cost / best.cost)
+            found.append((ratios, row, best.name, re.sub(r"\(R\)| Processor", "", machine(results, "cpu"))))
     if not found:
         return "-"
-    ratios, row, best = max(found, key=lambda one: one[0])
+    ratios, row, best, cpu = max(found, key=lambda one: one[0])
     where = row.case + (f", {row.threads} threads" if row.threads > 1 and "4+4" not in row.case else "")
     more = ("" if ratios[0] > 1 else "nowhere: ") + " to ".join(f"{(ratio - 1) * 100:+.0f}" for ratio in ratios) + " %"
-    return f"{more}: {row.table if len(names) > 1 else ''} {where}; {best.name}".replace(":  ", ": ")
+    return f"{more} ({row.table if len(names) > 1 else ''} {where}; {best}; {cpu})".replace("( ", "(")
 
 
 def where_it_loses(archive: list[tuple[str, Results]]) -> str:
-    """The worst column of each machine; of several results of a machine the newest."""
+    """The worst case of all machines; of several results of a machine the newest counts."""
     latest = {(machine(r, "cpu"), machine(r, "cpus")): r for _, r in sorted(archive, key=lambda one: machine(one[1], "date"))}
-    lines = [[cpu, *(worst(r, names) for names in JUDGED.values())] for (cpu, _), r in latest.items()]
-    words = "Where Holdfast loses most: its time beside that of the best peer that parks, or libc's, in the worst case of each"
-    return words + "\nmachine ([why](docs/design/0014-mutex.md)).\n\n" + markdown(["machine", *JUDGED], lines)
+    cases = [f"{name} {worst(list(latest.values()), tables_of)}" for name, tables_of in JUDGED.items()]
+    return "Where Holdfast takes most beside the best peer that parks, or libc ([why](docs/design/0014-mutex.md)):\n" + ";\n".join(
+        cases) + "."
 
 
 def readme_table(archive: list[tuple[str, Results]]) -> str:
