@@ -9,6 +9,7 @@
   meson   the wrap file, which takes that archive, and its meson.build in a consumer's subprojects/, static and shared
   vcpkg   without vcpkg, which is in no package: names, versions, options and the checksum; `dist` shows what is installed
   conan   `conan create`, offline, static from the archive and shared from the tree; Conan 2 from `make conan` or PATH
+  bazel   BUILD.bazel, built from the archive by Debian's Bazel 4, in its sandbox. It knows no modules: MODULE.bazel is not read
 
 A part whose program is not installed is skipped. The last line is "N passed, N failed". Exits with 1 on a failure, with
 77 if nothing could run.
@@ -219,6 +220,34 @@ def conan(work, kind, recipe):
         raise Failed("the package contains other libraries: " + " ".join(sorted(libraries)))
 
 
+# ---- bazel --------------------------------------------------------------------------------------
+
+# Bazel 4 downloads these rules, though they are its own: here each is only another name for that.
+BAZEL_RULES = {"cc": "cc_binary cc_import cc_library cc_proto_library cc_test cc_toolchain cc_toolchain_suite",
+               "java": "java_binary java_import java_runtime java_toolchain", "proto": "proto_lang_toolchain proto_library"}
+
+
+def bazel(work):
+    need(("bazel", "bazel-bootstrap"))
+    folder, repositories = os.path.join(work, "consumer"), {"holdfast": unpacked(work)[0], "platforms": "/usr/share/bazel/platforms"}
+    for language, rules in BAZEL_RULES.items():
+        repositories["rules_" + language] = there = os.path.join(work, language)
+        for name, text in (("WORKSPACE", ""), (language + "/BUILD", ""), (
+                language + "/defs.bzl", "".join("%s = native.%s\n" % (rule, rule) for rule in rules.split()))):
+            write(os.path.join(there, name), text)
+    write(os.path.join(repositories["holdfast"], "WORKSPACE"), "")
+    write(os.path.join(folder, "WORKSPACE"), "".join('local_repository(name = "%s", path = "%s")\n' % item
+                                                     for item in repositories.items()))
+    write(os.path.join(folder, "BUILD"), "".join('cc_binary(name = "%s", srcs = ["%s"], deps = ["@holdfast"])\n'
+                                                 % (name.replace(".", "_"), name) for name in PROGRAMS))
+    for name in PROGRAMS:
+        shutil.copy(os.path.join(HERE, name), folder)
+    out = "--output_user_root=" + os.path.join(work, "out")
+    run("bazel", "--batch", out, "build", "--symlink_prefix=" + os.path.join(work, "made-"), "--noshow_progress", "//:all", cwd=folder)
+    for program in ("program_c", "program_cpp"):
+        run(os.path.join(work, "made-bin", program), version())
+
+
 PARTS = {
     "dist": [("two runs write the same bytes", same_bytes), ("the archive is complete", complete),
              ("the archive is built, tested and installed", built),
@@ -229,6 +258,7 @@ PARTS = {
     "conan": [("a static package of the archive",
                lambda work: conan(work, "static", os.path.join(dist(work), "recipes", "conan"))),
               ("a shared package", lambda work: conan(work, "shared", os.path.join(HERE, "conan")))],
+    "bazel": [("programs in C and C++", bazel)],
 }
 
 

@@ -67,7 +67,7 @@ test-all)
 	optional "the stage rust: the crates in bindings/rust are not tested" \
 		librust-cc-dev librust-libc-dev librust-lock-api-dev librust-pkg-config-dev
 	optional "warnings of this compiler, in the test compilers" "g++-11|g++-13" "clang-16|clang-17" "clang-19|clang-18"
-	optional "the tests with this program" musl-tools meson gdb bpftrace strace valgrind spin
+	optional "the tests with this program" musl-tools meson bazel-bootstrap gdb bpftrace strace valgrind spin
 	;;
 test) ;;
 report) required=(python3 python3-venv) ;;

@@ -322,7 +322,7 @@ def docs(stage):
 
 
 def packages(stage):
-    """Debian packages: built, checked by lintian, tested in a minimal system. The release's archive; Meson, vcpkg, Conan."""
+    """Debian packages: built, checked by lintian, tested in a minimal system. The release's archive; Meson, vcpkg, Conan, Bazel."""
     lines(stage, "packaging/deb.py", "--noopt", "--source-dir", ROOT, "--work-dir",
           os.path.join(ROOT, "build", "packages"))
     stage.step("conan", "make", "--no-print-directory", "conan")

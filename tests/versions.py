@@ -18,7 +18,9 @@ from checks import Checks, arguments, read
 PLACES = [
     ("README.md", r"Version ", True),
     ("docs/packages.md", r"holdfast[-/]", True),
+    ("docs/packages.md", r"\"holdfast\", version = \"", True),
     ("packaging/vcpkg/holdfast/vcpkg.json", r'"version": "', True),
+    ("MODULE.bazel", r'^    version = "', True),
     ("packaging/meson/holdfast.wrap", r"^directory = holdfast-", True),
     ("packaging/meson/holdfast.wrap", r"^source_filename = holdfast-", True),
     ("packaging/meson/holdfast.wrap", r"--prefix=holdfast-", True),
