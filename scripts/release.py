@@ -16,7 +16,7 @@
 
 `check` writes the same, and with REUSE's tool holdfast-V.spdx, what the archive contains: checksum and licence of each file. It
 does all that can be tested before the upload, and prints a line for each part: "ok", "FAILED" or "SKIPPED" if a tool or the
-network is missing. Exits with 1 if a part failed.
+network is missing. The last lines name what is wrong, and what is left to check elsewhere. Exits with 1 if a part failed.
 """
 import argparse
 import datetime
@@ -166,12 +166,14 @@ def dist(root, out, url=None):
 # ---- checks -------------------------------------------------------------------------------------
 
 def runner(*command):
-    """Run a test runner of the repository, whose own lines say what failed or was skipped."""
-    done = subprocess.run([sys.executable, "-B", *command], cwd=ROOT, check=False)
-    if done.returncode == 77:
-        raise Skip("see above")
+    """Run a test runner of the repository. Its own lines say what failed or was skipped."""
+    with subprocess.Popen([sys.executable, "-B", *command], cwd=ROOT, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT) as done:
+        printed = checks.Printed("".join(print(line, end="", flush=True) or line for line in done.stdout))
+    if done.returncode == 77 or printed.skipped and not done.returncode:
+        raise Skip("; ".join(printed.skipped))
     if done.returncode:
-        raise Failed("see above")
+        raise Failed("; ".join(printed.failed) or "exit status %d" % done.returncode)
 
 
 def has_network(what, *command, **environment):
@@ -258,7 +260,7 @@ def crates():
 
 
 def check(out, url):
-    version, said = versions.version_of(ROOT), Checks()
+    version, said, wrong, left = versions.version_of(ROOT), Checks(), [], []
     print("Holdfast %s" % version, flush=True)
     for name, function, *arguments in (
             ("each file states this version", runner, "tests/versions.py", "--source-dir", ROOT),
@@ -269,10 +271,15 @@ def check(out, url):
             ("licences, and the bill of materials", licenses, out),
             ("workflows", workflows),
             ("crates", crates),
-            ("archive, Meson, vcpkg, Conan", runner, "packaging/run.py"),
+            ("archive, Meson, vcpkg, Conan, Bazel", runner, "packaging/run.py"),
             ("Debian packages", runner, "packaging/deb.py", "--source-dir", ROOT, "--work-dir",
              os.path.join(ROOT, "build", "packages"))):
-        said.attempt("release: " + name, function, *arguments)
+        failed = said.failed
+        if not said.attempt("release: " + name, function, *arguments):
+            (wrong if said.failed > failed else left).append(name)
+    for what, names in (("Left to check elsewhere", left), ("Wrong", wrong)):
+        if names:
+            print("%s: %s" % (what, "; ".join(names)))
     return said.end()
 
 
