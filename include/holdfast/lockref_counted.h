@@ -59,9 +59,11 @@ public:
 	}
 	lockref(const lockref &) = delete;
 	lockref &operator=(const lockref &) = delete;
-#if HF_VALIDATE
+#if HF_VALIDATE || HF_TSAN
 	~lockref()
 	{
+		HF_DETAIL_TSAN_DESTROY(hf_detail_lockref_lock(&raw_),
+				       hf_env_lockref_is_locked(hf_detail_lockref_lock(&raw_)));
 		HF_DETAIL_VALIDATE_FORGET(hf_detail_lockref_lock(&raw_));
 	}
 #endif

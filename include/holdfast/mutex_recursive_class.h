@@ -31,9 +31,10 @@ public:
 	HF_DETAIL_CONSTEXPR recursive_mutex() noexcept : raw_() {}
 	recursive_mutex(const recursive_mutex &) = delete;
 	recursive_mutex &operator=(const recursive_mutex &) = delete;
-#if HF_VALIDATE
+#if HF_VALIDATE || HF_TSAN
 	~recursive_mutex()
 	{
+		HF_DETAIL_TSAN_DESTROY(&raw_.mutex.word, hf_mutex_is_locked(&raw_.mutex));
 		HF_DETAIL_VALIDATE_FORGET(&raw_.mutex.word);
 	}
 #endif

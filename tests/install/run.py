@@ -34,6 +34,7 @@ def sanitize(compiler, source, program, flags):
     run(compiler, "-fsanitize=thread", "-g", "-O1", "-std=gnu++17", "-Wall", "-Werror", source, "-o", program, *flags)
     for how, expected in (("well", None), ("race", "data race"), ("order", "lock-order-inversion"),
                           ("relock", "lock-order-inversion"), ("destroy", "destroy of a locked mutex"),
+                          ("destroy_recursive", "destroy of a locked mutex"), ("destroy_lockref", "destroy of a locked mutex"),
                           ("unlocked", "unlock of an unlocked mutex")):
         found = subprocess.run([*prefix, program, how], stdout=subprocess.PIPE, text=True,
                                stderr=subprocess.STDOUT, check=False, timeout=600,

@@ -6,13 +6,14 @@
  *   tsan race       a data race: one report
  *   tsan order      two mutexes in both orders, by one thread after the other: one report
  *   tsan relock     the same, where a wait takes one of them again
- *   tsan destroy    a mutex is destroyed while it is locked: one report
+ *   tsan destroy    a mutex is destroyed while it is locked: one report; so destroy_recursive,
+ *                   destroy_lockref
  *   tsan unlocked   an unlock of a free mutex: one report
  */
 #include <holdfast/cond.h>
-#include <holdfast/lockref.h>
+#include <holdfast/lockref_counted.h>
 #include <holdfast/lockref_waitfree.h>
-#include <holdfast/mutex.h>
+#include <holdfast/mutex_recursive.h>
 #include <holdfast/rcuref.h>
 #include <holdfast/refcount_lock.h>
 #include <holdfast/spinlock_ticket.h>
@@ -263,11 +264,12 @@ static void well()
 	left_locked.lock();
 }
 
-static void destroy()
+template <class Lock>
+void destroy()
 {
-	hf::mutex mutex;
+	Lock lock;
 
-	mutex.lock();
+	lock.lock();
 }
 
 static void unlocked()
@@ -284,8 +286,14 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)();
-	} cases[] = { { "well", well },     { "race", race },       { "order", order },
-		      { "relock", relock }, { "destroy", destroy }, { "unlocked", unlocked } };
+	} cases[] = { { "well", well },
+		      { "race", race },
+		      { "order", order },
+		      { "relock", relock },
+		      { "destroy", destroy<hf::mutex> },
+		      { "destroy_recursive", destroy<hf::recursive_mutex> },
+		      { "destroy_lockref", destroy<hf::lockref> },
+		      { "unlocked", unlocked } };
 
 	for (auto &one : cases) {
 		if (argc > 1 && strcmp(argv[1], one.name) == 0) {
