@@ -26,6 +26,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests"))
 
+import versions  # noqa: E402
 from checks import Checks, Printed, read, write  # noqa: E402
 
 # Installed in the minimal system in addition to the dependencies of the packages and their tests: what autopkgtest
@@ -62,15 +63,6 @@ def must(*command, cwd=None, **environment):
     return output
 
 
-def version_of(source):
-    name, version = re.match(r"(\S+) \((\S+?)-[^-]+\)", read(source, "packaging", "debian", "changelog")).groups()
-    numbers = re.findall(r"^#define HF_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)",
-                         read(source, "include", "holdfast", "version.h"), re.MULTILINE)
-    checks.check("version", version == ".".join(numbers), "packaging/debian/changelog has %s, the headers have %s"
-                 % (version, ".".join(numbers)))
-    return name, version
-
-
 def files_of(source):
     """The files of the source package: those that git tracks, or without git all but build/ and debian/."""
     listed = subprocess.run(["git", "-c", "safe.directory=*", "-C", source, "ls-files", "-z"],
@@ -86,7 +78,7 @@ def files_of(source):
 
 def make_source(source, work):
     """Writes the source tree and its archive. Returns the tree's path."""
-    name, version = version_of(source)
+    name, version = "holdfast", versions.version_of(source)
     for old in glob.glob(os.path.join(work, "*holdfast*")):
         if os.path.isdir(old):
             shutil.rmtree(old)
@@ -287,7 +279,7 @@ def main():
             check(source, work, packages)
     except CantRun as why:
         checks.skip(what, why)
-        if checks.passed + checks.failed < 2:  # only the version was checked
+        if not checks.passed + checks.failed:
             return SKIP
     return checks.end()
 

@@ -246,8 +246,6 @@ macro_rules! constants {
 }
 
 constants! {
-    HF_VERSION_MAJOR: c_int = 0;
-    HF_VERSION_MINOR: c_int = 1;
     HF_REFCOUNT_MAX: i32 = i32::MAX;
     HF_REFCOUNT_SATURATED: i32 = i32::MIN / 2;
     HF_REFCOUNT_IMMORTAL: i32 = i32::MIN / 4 * 3;
