@@ -13,7 +13,7 @@
  * Replace it
  *   -DHF_ATOMIC_HEADER='"other.h"'           the accesses to whole words: this file's
  *   -DHF_ATOMIC_PARTIAL_HEADER='"other.h"'   the accesses to bytes and halves: atomic_partial.h's
- *   docs/design/0002-shared-memory.md lists what a replacement must offer.
+ *   docs/design/0002-shared-memory.md says what a replacement must offer.
  *
  * State
  *   hf_atomic32_t and hf_atomic64_t are opaque: only these functions and the initialiser
