@@ -38,9 +38,8 @@ bool bare_start_cores(void);
 /* Runs work(core) on every core, and returns when all are done. The caller is core 0. */
 void bare_on_all(void (*work)(unsigned int core));
 
-/* The tests of this folder: each prints a KTAP document, and returns how many cases failed. */
+/* seam_test.c: prints a KTAP document, and returns how many cases failed. */
 unsigned int seam_test_run(void);
-unsigned int handoff_run(void);
 
 /* Lets another core run if an emulator runs all cores in turn by one thread. */
 static inline void bare_yield(void)

@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * main - runs the battery on core 0, then the port's own tests and the handoff experiment on all
- * cores. Prints KTAP to the console.
- *
- * BARE_BATTERY   0 = without the battery
+ * main - runs the battery on core 0, then the port's own tests on all cores. Prints KTAP to the
+ * console.
  */
 #include "../../tests/battery/battery.h"
 
 #include "board.h"
-
-#ifndef BARE_BATTERY
-#define BARE_BATTERY 1
-#endif
 
 void battery_env_line(const char *line)
 {
@@ -31,13 +25,6 @@ unsigned char *battery_env_edge(void)
 	return bare_edge;
 }
 
-#if !BARE_BATTERY
-unsigned int battery_run(void)
-{
-	return 0;
-}
-#endif
-
 void bare_main(void)
 {
 	unsigned int failed;
@@ -48,6 +35,5 @@ void bare_main(void)
 		bare_exit(2);
 	}
 	failed += seam_test_run();
-	failed += handoff_run();
 	bare_exit(failed == 0 ? 0 : 1);
 }

@@ -18,6 +18,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.dirname(HERE))
 
 import runner  # noqa: E402
+from checks import sources  # noqa: E402
 
 BUILD = os.path.join(ROOT, "build", "bare")
 CC = os.environ.get("HF_BARE_CC", "aarch64-linux-gnu-gcc")
@@ -39,64 +40,35 @@ CFLAGS = ["-std=gnu11", "-O2", "-g", "-ffreestanding", "-fno-pic", "-fno-stack-p
 LDFLAGS = ["-nostdlib", "-static", "-Wl,--build-id=none", "-Wl,-z,noexecstack",
            "-Wl,--no-warn-rwx-segments", "-T", os.path.join(HERE, "link.ld")]
 
-PORT = ["start.S", "board.c", "seam.c", "libc.c", "main.c", "handoff.c", "seam_test.c"]
+PORT = ["start.S", "board.c", "seam.c", "libc.c", "main.c", "seam_test.c"]
 SRC = ["report/report.c", *("nofault/%s.c" % name for name in ("choose", "generic", "fill", "move", "search", "string", "list", "words")),
        "nofault/arch/aarch64.c", "cpu/cpu.c"]
-LATE = ("-DBARE_BATTERY=0", "-DBARE_DELAYED=1", '-DHF_ATOMIC_HEADER="delayed_atomic.h"')
 
 # Mutations of the headers: (file, text that occurs once, its replacement).
 SATURATION = ("refcount.h", "#define HF_REFCOUNT_SATURATED (INT32_MIN / 2)",
               "#define HF_REFCOUNT_SATURATED (INT32_MIN / 4)")
-
-
+# A ticket lock that does not wait for its turn.
+EXCLUSION = ("spinlock_ticket.h", "	while (serving != mine) {\n", "	while (false) {\n")
 NO_SITE = ("internal/arch/aarch64/access.h", 'HF_SITE("1b", "4b") HF_SITE("2b", "4b")',
            'HF_SITE("2b", "4b")')
 
-
-# name: (flags, expected KTAP documents, mutation or None, how it must fail or None)
+# name: (mutation or None, how it must fail or None)
 IMAGES = {
-    "plain": ((), 3, None, None),
-    "late": (LATE, 2, None, None),
-    "mutant-saturation": ((), 3, SATURATION, r"not ok: \S*refcount"),
-    "mutant-no-site": ((), 3, NO_SITE, r"Bail out! unexpected exception: entry 0x0+4 "),
+    "plain": (None, None),
+    "mutant-saturation": (SATURATION, r"not ok: \S*refcount"),
+    "mutant-no-site": (NO_SITE, r"Bail out! unexpected exception: entry 0x0+4 "),
+    "mutant-exclusion": (EXCLUSION, r"not ok: seam\.exclusion"),
 }
-for lock, file, release, relaxed in (
-        ("cas", "variants/spinlock/cas.h", "(void)hf_atomic32_xchg_seq_cst(&lock->word, 0);",
-         "hf_atomic32_store_relaxed(&lock->word, 0);"),
-        ("cas_release", "variants/spinlock/cas_release.h", "hf_atomic32_store_release(&lock->word, 0);",
-         "hf_atomic32_store_relaxed(&lock->word, 0);"),
-        ("cas_prefetch", "variants/spinlock/cas_prefetch.h", "hf_atomic32_store_release(&lock->word, 0);",
-         "hf_atomic32_store_relaxed(&lock->word, 0);"),
-        ("wfe", "variants/spinlock/wfe.h", "hf_atomic32_store_release(&lock->word, 0);",
-         "hf_atomic32_store_relaxed(&lock->word, 0);"),
-        ("ticket", "spinlock_ticket.h", "hf_atomic32_store_release(&lock->serving,",
-         "hf_atomic32_store_relaxed(&lock->serving,"),
-        ("mcs", "variants/spinlock/mcs.h", "hf_atomic32_store_release(&hf_env_node(next)->wait, 0);",
-         "hf_atomic32_store_relaxed(&hf_env_node(next)->wait, 0);"),
-        ("queued", "internal/spinlock_queued.h", "hf_atomic32_store_low8_release(lock, 0);",
-         "*(volatile uint8_t *)lock = 0;")):
-    IMAGES["mutant-unlock-" + lock] = (LATE, 2, (file, release, relaxed),
-                                       r"not ok: handoff\.%s\.shared\.[234]" % lock)
+SOURCES = [*(os.path.join(HERE, file) for file in PORT), *(os.path.join(ROOT, "src", file) for file in SRC),
+           *(path for path in sources(ROOT, "tests", "battery") if os.path.basename(path) != "main.c")]
 
 
-def sources_of(flags):
-    """The paths of an image's sources."""
-    sources = [os.path.join(HERE, file) for file in PORT]
-    sources += [os.path.join(ROOT, "src", file) for file in SRC]
-    if "-DBARE_BATTERY=0" not in flags:
-        battery = os.path.join(ROOT, "tests", "battery")
-        sources += sorted(os.path.join(battery, file) for file in os.listdir(battery)
-                          if file.endswith(".c") and file != "main.c")
-    return sources
-
-
-def compiled(source, flags, folder, include):
+def compiled(source, folder, include):
     """Compiles a source with the headers in `include`. Returns the object's path."""
     os.makedirs(folder, exist_ok=True)
     output = os.path.join(folder, os.path.relpath(source, ROOT).replace("/", "_") + ".o")
-    subprocess.run([CC, *CFLAGS, *flags, "-I", include, "-I", os.path.join(ROOT, "lab"), "-I", HERE,
-                    "-I", os.path.join(ROOT, "src"), "-MD", "-c", source, "-o", output],
-                   check=True)
+    subprocess.run([CC, *CFLAGS, "-I", include, "-I", os.path.join(ROOT, "lab"), "-I", os.path.join(ROOT, "src"), "-MD", "-c",
+                    source, "-o", output], check=True)
     return output
 
 
@@ -106,43 +78,27 @@ def headers_of(output):
         return {os.path.realpath(word) for word in text.read().replace("\\\n", " ").split()[1:]}
 
 
-UNCHANGED = {}  # (source, flags): the object with unchanged headers
-
-
-def compile_unchanged(names):
-    """Compiles what these images have in common: a mutant needs anew only the sources that include its header."""
-    folders = {}
-    wanted = dict.fromkeys((source, IMAGES[name][0]) for name in names for source in sources_of(IMAGES[name][0]))
-    for _, flags in wanted:
-        folders.setdefault(flags, os.path.join(BUILD, "objects-%d" % len(folders)))
-    UNCHANGED.update(runner.each(lambda one: compiled(*one, folders[one[1]], os.path.join(ROOT, "include")), wanted))
-
-
-def build(name, flags, mutation):
-    """Returns the image's path."""
+def build(name, mutation, unchanged):
+    """Returns the image's path. A mutant needs anew only the sources that include its header."""
     folder = os.path.join(BUILD, name)
     os.makedirs(folder, exist_ok=True)
-    header, include = None, None
+    objects = dict(unchanged)
     if mutation:
         include = runner.mutate(os.path.join(folder, "include"), mutation)
-        header = os.path.join(ROOT, "lab" if mutation[0].startswith("variants/") else "include/holdfast", mutation[0])
-    objects = []
-    for source in sources_of(flags):
-        objects.append(UNCHANGED[source, flags])
-        if header in headers_of(objects[-1]):
-            objects[-1] = compiled(source, flags, folder, include)
+        for source, output in unchanged.items():
+            if os.path.join(ROOT, "include", "holdfast", mutation[0]) in headers_of(output):
+                objects[source] = compiled(source, folder, include)
     image = os.path.join(folder, "image.elf")
-    subprocess.run([CC, *CFLAGS, *LDFLAGS, *objects, "-o", image], check=True)
+    subprocess.run([CC, *CFLAGS, *LDFLAGS, *objects.values(), "-o", image], check=True)
     return image
 
 
-def run(name):
+def run(name, unchanged):
     """Builds and runs an image. Returns the verdict."""
-    flags, documents, mutation, _ = IMAGES[name]
-    image = build(name, flags, mutation)
+    image = build(name, IMAGES[name][0], unchanged)
     lines, faults = runner.emulate([QEMU, *MACHINE, "-kernel", image],
                                    os.path.join(BUILD, name, "console.log"), LIMIT)
-    verdict = runner.judge(lines, documents)
+    verdict = runner.judge(lines, 2)
     verdict.faults += faults
     return verdict
 
@@ -152,9 +108,10 @@ def main(names):
     if not wanted:
         return runner.CANT_RUN
     total = runner.Sum()
-    compile_unchanged(wanted)
-    for name, verdict in runner.each(run, wanted):
-        total.add(name, verdict, IMAGES[name][3])
+    unchanged = dict(runner.each(lambda source: compiled(source, os.path.join(BUILD, "objects"), os.path.join(ROOT, "include")),
+                                 SOURCES))
+    for name, verdict in runner.each(lambda name: run(name, unchanged), wanted):
+        total.add(name, verdict, IMAGES[name][1])
     return total.end()
 
 

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* seam_test - tests seam.c and board.c: interrupt masking, nodes, four cores with MMUs. */
-#include "holdfast/internal/node.h"
+/*
+ * seam_test - tests seam.c and board.c: interrupt masking, nodes, four cores with MMUs, which
+ * exclude each other by each kind of lock.
+ */
+#include "holdfast/lockref.h"
+#include "holdfast/spinlock.h"
+#include "holdfast/spinlock_ticket.h"
 
 #include "../../tests/battery/battery.h"
 #include "board.h"
@@ -80,18 +85,75 @@ static bool all_cores(void)
 	return ok;
 }
 
+enum { ROUNDS = 500 };
+
+static hf_spinlock_t spinlock = HF_SPINLOCK_INIT;
+static hf_spinlock_ticket_t ticket = HF_SPINLOCK_TICKET_INIT;
+static hf_lockref_t ref = HF_LOCKREF_INIT(1);
+static volatile uint64_t sums[3];
+
+/* Lets another core run in between: without exclusion it would add to the same number. */
+static void add(volatile uint64_t *sum)
+{
+	uint64_t before = *sum;
+
+	bare_yield();
+	*sum = before + 1;
+}
+
+static void contend(unsigned int core)
+{
+	(void)core;
+	for (int i = 0; i < ROUNDS; i++) {
+		hf_spinlock_lock(&spinlock);
+		add(&sums[0]);
+		hf_spinlock_unlock(&spinlock);
+	}
+	for (int i = 0; i < ROUNDS; i++) {
+		hf_spinlock_ticket_lock(&ticket);
+		add(&sums[1]);
+		hf_spinlock_ticket_unlock(&ticket);
+	}
+	for (int i = 0; i < ROUNDS; i++) {
+		hf_lockref_get(&ref);
+		if (!hf_lockref_put_or_lock(&ref)) /* never the last reference */
+			hf_lockref_unlock(&ref);
+		hf_lockref_lock(&ref);
+		add(&sums[2]);
+		hf_lockref_unlock(&ref);
+	}
+}
+
+static bool exclusion(void)
+{
+	bool ok = true;
+
+	bare_on_all(contend);
+	for (int i = 0; i < 3; i++)
+		ok = ok && sums[i] == ROUNDS * BARE_CORES;
+	return ok && hf_lockref_read(&ref) == 1;
+}
+
 unsigned int seam_test_run(void)
 {
+	static const struct {
+		const char *good, *bad;
+		bool (*run)(void);
+	} cases[] = {
+		{ "ok 1 seam.interrupts", "not ok 1 seam.interrupts", interrupts },
+		{ "ok 2 seam.nodes", "not ok 2 seam.nodes", nodes },
+		{ "ok 3 seam.all_cores", "not ok 3 seam.all_cores", all_cores },
+		{ "ok 4 seam.exclusion", "not ok 4 seam.exclusion", exclusion },
+	};
 	unsigned int failed = 0;
-	bool ok;
 
 	battery_env_line("KTAP version 1");
-	battery_env_line("1..3");
-	failed += !(ok = interrupts());
-	battery_env_line(ok ? "ok 1 seam.interrupts" : "not ok 1 seam.interrupts");
-	failed += !(ok = nodes());
-	battery_env_line(ok ? "ok 2 seam.nodes" : "not ok 2 seam.nodes");
-	failed += !(ok = all_cores());
-	battery_env_line(ok ? "ok 3 seam.all_cores" : "not ok 3 seam.all_cores");
+	battery_env_line("1..4");
+	for (unsigned int i = 0; i < BATTERY_COUNT(cases); i++) {
+		bool ok = cases[i].run();
+
+		battery_env_line(ok ? cases[i].good : cases[i].bad);
+		failed += !ok;
+	}
 	return failed;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* park - hf_env_park() and hf_env_unpark(): deadlines, signals, numbers of wake-ups. */
+/*
+ * park - hf_env_park() and hf_env_unpark(): a word that differs, deadlines, numbers of wake-ups.
+ * wait_address.cpp has waits that time out or meet signals.
+ */
 #include "unit.h"
 
 #include "holdfast/internal/atomic.h"
@@ -17,22 +20,6 @@ TEST(Park, DoesNotSleepIfTheWordDiffers)
 	errno = 42;
 	for (auto scope : { HF_ENV_PRIVATE, HF_ENV_SHARED })
 		EXPECT_EQ(hf_env_park(&word, 8, HF_ENV_FOREVER, scope), HF_ENV_CHANGED);
-	EXPECT_EQ(errno, 42);
-}
-
-TEST(Park, SleepsUntilTheDeadline)
-{
-	hf_atomic32_t word = HF_ATOMIC_INIT(7);
-
-	errno = 42;
-	for (auto scope : { HF_ENV_PRIVATE, HF_ENV_SHARED }) {
-		uint64_t start = now_ns();
-
-		EXPECT_EQ(hf_env_park(&word, 7, hf_env_deadline(20 * MS), scope), HF_ENV_TIMEOUT);
-		EXPECT_GE(now_ns() - start, 20 * MS);
-		/* A deadline in the past. */
-		EXPECT_EQ(hf_env_park(&word, 7, 0, scope), HF_ENV_TIMEOUT);
-	}
 	EXPECT_EQ(errno, 42);
 }
 
@@ -74,40 +61,6 @@ TEST(Park, AsManyAsAskedFor)
 			sched_yield();
 		}
 	}
-}
-
-/* A signal handler runs without waking the sleeper or extending its timeout. */
-TEST(Park, SignalsDoNotEndIt)
-{
-	static std::atomic<uint64_t> fired;
-	struct sigaction action = {}, old;
-	hf_atomic32_t word = HF_ATOMIC_INIT(0);
-
-	fired = 0;
-	action.sa_handler = [](int) { fired++; };
-	sigaction(SIGUSR2, &action, &old); /* without SA_RESTART */
-
-	std::atomic<bool> done(false);
-	pthread_t sleeper = pthread_self();
-	std::thread sender([&] {
-		while (!done) {
-			pthread_kill(sleeper, SIGUSR2);
-			std::this_thread::sleep_for(std::chrono::milliseconds(1));
-		}
-	});
-	uint64_t before;
-
-	do { /* until the sender has run meanwhile */
-		uint64_t start = now_ns();
-
-		before = fired;
-		EXPECT_EQ(hf_env_park(&word, 0, hf_env_deadline(50 * MS), HF_ENV_PRIVATE),
-			  HF_ENV_TIMEOUT);
-		EXPECT_GE(now_ns() - start, 50 * MS);
-	} while (fired == before);
-	done = true;
-	sender.join();
-	sigaction(SIGUSR2, &old, nullptr);
 }
 
 } // namespace

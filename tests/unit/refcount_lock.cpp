@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* refcount_lock - drops the last reference under a pthread mutex, or after a wait for the lock. */
+/* refcount_lock - drops the last reference under a pthread mutex; the model waits for the lock. */
 #include "unit.h"
 
 #include "holdfast/refcount_lock.h"
@@ -63,54 +63,6 @@ TEST(RefcountMutex, ReferenceIsKeptIfLockingFails)
 	ASSERT_TRUE(hf_refcount_dec_and_mutex_lock(&r, &mutex));
 	EXPECT_EQ(hf_refcount_read(&r), 0);
 	EXPECT_EQ(pthread_mutex_unlock(&mutex), 0);
-}
-
-struct by_spinlock {
-	hf_spinlock_t raw = HF_SPINLOCK_INIT;
-
-	void lock() { hf_spinlock_lock(&raw); }
-	void unlock() { hf_spinlock_unlock(&raw); }
-	bool drop(hf_refcount_t *r) { return hf_refcount_dec_and_lock(r, &raw); }
-};
-
-struct by_mutex {
-	pthread_mutex_t raw = PTHREAD_MUTEX_INITIALIZER;
-
-	void lock() { pthread_mutex_lock(&raw); }
-	void unlock() { pthread_mutex_unlock(&raw); }
-	bool drop(hf_refcount_t *r) { return hf_refcount_dec_and_mutex_lock(r, &raw); }
-};
-
-template <class Lock>
-class RefcountLock : public testing::Test {
-};
-using Both = testing::Types<by_spinlock, by_mutex>;
-TYPED_TEST_SUITE(RefcountLock, Both, unit::type_names);
-
-/*
- * While it waits for the lock another thread gets a reference, so it no longer drops the last one.
- */
-TYPED_TEST(RefcountLock, NoLongerTheLast)
-{
-	hf_refcount_t r = HF_REFCOUNT_INIT(1);
-	std::atomic<bool> there(false);
-	TypeParam lock;
-	bool last = true;
-
-	lock.lock();
-	std::thread dropper([&] {
-		there = true;
-		last = lock.drop(&r);
-	});
-	unit::wait_until([&] { return there.load(); });
-	unit::sleep_ms(20);
-	hf_refcount_inc(&r); /* found in the structure that the lock protects */
-	lock.unlock();
-	dropper.join();
-	EXPECT_FALSE(last);
-	EXPECT_EQ(hf_refcount_read(&r), 1);
-	lock.lock(); /* it is free */
-	lock.unlock();
 }
 
 } // namespace

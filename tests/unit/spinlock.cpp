@@ -7,6 +7,7 @@
 
 #include <mutex>
 
+#include "holdfast/mutex.h"
 #include "holdfast/spinlock.h"
 #include "holdfast/spinlock_ticket.h"
 #include "variants/spinlock/queued.h"
@@ -43,6 +44,13 @@ TYPED_TEST(Spinlock, IsLockable)
 	EXPECT_FALSE(std::is_copy_assignable<TypeParam>::value);
 	EXPECT_EQ(sizeof(lock), sizeof(*lock.native_handle()));
 }
+
+#if !HF_TSAN /* for which a lock has a destructor */
+/* Constants: a constructor that ran late would reset a lock that an earlier one has acquired. */
+[[maybe_unused]] constexpr hf::spinlock constant_spinlock;
+[[maybe_unused]] constexpr hf::spinlock_ticket constant_ticket;
+[[maybe_unused]] constexpr hf::mutex constant_mutex;
+#endif
 
 /* ---- The guard of C, in C++ ----------------------------------------------------------------- */
 

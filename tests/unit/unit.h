@@ -252,13 +252,16 @@ outcome run_process(F f)
 	return outcome;
 }
 
-/* Starts this program again, for one test and with one more variable in its environment. */
+/* Becomes this program again, for one test and with one more variable in its environment. */
+inline void exec_test(const std::string &test, const char *variable, const char *value)
+{
+	setenv(variable, value, 1);
+	execl("/proc/self/exe", "unit_tests", ("--gtest_filter=" + test).c_str(), nullptr);
+}
+
 inline outcome start_alone(const std::string &test, const char *variable, const char *value)
 {
-	return run_process([&] {
-		setenv(variable, value, 1);
-		execl("/proc/self/exe", "unit_tests", ("--gtest_filter=" + test).c_str(), nullptr);
-	});
+	return run_process([&] { exec_test(test, variable, value); });
 }
 
 /* An object that child processes share. */
