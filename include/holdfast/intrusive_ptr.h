@@ -39,22 +39,15 @@
  *                parameter names another class. A class derived from T is deleted as a T: T then
  *                has a virtual destructor, or the program does not compile.
  *
- * Ordering
- *   operation                                 order
- *   make, adopt, move, detach, get            none
- *   retain, copy                              none: the caller has a reference
- *   retain_not_zero (of a refcounted)         acquire if not null
- *   destroy, reset, assignment (the old       release; the last one acquire, before the object is
- *     value)                                    freed
+ * Ordering    none, also of copies; acquire of retain_not_zero if not null. Dropping a reference is
+ *             a release, and the last one an acquire before the object is freed
  *
- * Errors   those of the refcount: too many owners saturate the count, which is reported (ADD_OVF),
- *          and the object is never freed. A reference taken in the object's own destructor is
- *          reported (ADD_UAF).
+ * Errors      those of the refcount: too many owners saturate the count (ADD_OVF), and the object is
+ *             never freed. A reference taken in the object's own destructor is ADD_UAF.
  *
- * Invariants
- *   An intrusive_ptr that is not null owns one reference of its object.
- *   The count is the object's, not its value's: a copy of an object has one reference, and an
- *   assignment to an object changes none.
+ * Invariants  An intrusive_ptr that is not null owns one reference of its object. The count is the
+ *             object's, not its value's: a copy of an object has one reference, and an assignment
+ *             to an object changes none.
  *
  * Source      docs/design/0033-cxx-ownership.md
  */

@@ -24,12 +24,10 @@
  * C++      lockref_counted.h has hf::lockref, and pointers that own a reference.
  *
  * The lock half
- *   A mutex where threads can park (user space), otherwise the spinlock. A port may use another
- *   lock: HF_LOCKREF_LOCK_HEADER, below. The rules of mutex.h or spinlock.h apply to the lock half.
- *
- *   Under clang -Wthread-safety the lock half is a capability, the lockref's own: put_or_lock
- *   acquires it where it returns false, mark_dead and set_count require it. The analysis knows
- *   nothing of the count.
+ *   A mutex where threads can park (user space), otherwise the spinlock: the rules of mutex.h or
+ *   spinlock.h apply. A port may use another lock: HF_LOCKREF_LOCK_HEADER, below. Under clang
+ *   -Wthread-safety it is the lockref's capability: put_or_lock acquires it where it returns false,
+ *   mark_dead and set_count require it. The analysis knows nothing of the count.
  *
  * Misuse                          report                        value after
  *   get past INT32_MAX            HF_REPORT_LOCKREF_OVF         INT32_MAX for ever: it leaks
@@ -37,20 +35,6 @@
  *   mark_dead without the lock    HF_REPORT_LOCKREF_UNLOCKED    unchanged
  *
  * Arguments  l   the lockref
- *
- * Ordering
- *   operation                     order
- *   init, read, is_dead           none
- *   get, get_not_zero,            none (a control dependency on true); acquire and release where
- *     get_not_dead                  the lock had to be taken
- *   put_return, put_not_zero      release; to free on 0, fence or take the lock first
- *   put_or_lock                   release if true; acquire if false (the lock is held)
- *   lock, unlock                  acquire, release
- *   mark_dead                     none (the lock is held)
- *
- *   A swap that drops a reference is a release. Taking the lock reads the word that these swaps
- *   wrote, and is an acquire: a thread that then has the last reference sees what other threads did
- *   with theirs.
  *
  * State
  *      63                         32 31                          0
@@ -83,6 +67,10 @@
  *       limit, the retries of all threads are bounded.
  *   I5  Dead stays dead: no operation but set_count changes a negative count.
  *   I6  The 32 bits of a lock half are 0 exactly when it is free and has no waiters.
+ *
+ * Ordering   stated at each function. A swap that drops a reference is a release, and taking the
+ *            lock, which reads the word that these swaps wrote, an acquire: a thread that then has
+ *            the last reference sees what other threads did with theirs.
  *
  * Source   LKML 2019, "Disable lockref on arm64"; docs/design/0006-lockref.md
  */
@@ -240,10 +228,7 @@ HF_INLINE bool hf_detail_lockref_try_put(hf_lockref_t *l, int32_t keep, int32_t 
 	return HF_LIKELY(hf_atomic64_try_cmpxchg_release(&l->word, &word, less));
 }
 
-/*
- * Slow path of get, get_not_zero and get_not_dead: one more reference if the count is at least
- * `least`. With INT32_MIN any count is accepted, and misuse reported.
- */
+/* One more reference if the count is at least `least`; INT32_MIN: any, and misuse is reported. */
 HF_SLOW bool hf_detail_lockref_get_slow(hf_lockref_t *l, int32_t least)
 {
 	hf_wait_t wait = HF_WAIT_INIT;
@@ -421,7 +406,7 @@ HF_INLINE void hf_lockref_unlock(hf_lockref_t *l) HF_RELEASE(l) HF_NO_THREAD_SAF
  * hf_lockref_get - one more reference
  *
  * Context:  the caller has a reference, or holds a lock that keeps the object alive
- * Ordering: none
+ * Ordering: none; acquire and release where the lock had to be taken, here and below
  * Errors:   past INT32_MAX: pinned there, reported (LOCKREF_OVF); dead: reported (LOCKREF_DEAD)
  */
 HF_INLINE void hf_lockref_get(hf_lockref_t *l)
@@ -457,7 +442,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_get_not_dead(hf_lockref_t *l)
  * hf_lockref_put_return - drop a reference, if that can be done without the lock
  *
  * Context:  the caller has a reference, and does not hold the lock
- * Ordering: release
+ * Ordering: release; to free the object on 0, fence or take the lock first
  * Return:   the new count, which may be 0; -1 = nothing done: the count was 0 or dead, the lock
  *           is held, or the retries were exhausted; then call put_or_lock
  */

@@ -30,16 +30,7 @@
  *                 frees its memory when no lookup can access it any more: at once if lookups hold a
  *                 lock that last_put() takes to remove the object, else by RCU.
  *
- * Ordering
- *   operation                       order
- *   lock, try_lock, unlock          acquire; acquire if true; release
- *   retain, copy                    none
- *   retain_not_zero, _not_dead      none, but a control dependency on not null
- *   destroy                         release; acquire before last_put()
- *   read, is_dead, mark_dead,       none
- *     set_count
- *
- * Errors   those of lockref.h: LOCKREF_OVF, LOCKREF_DEAD, LOCKREF_UNLOCKED
+ * Ordering, Errors   those of the functions of lockref.h; acquire before last_put()
  *
  * Source   docs/design/0033-cxx-ownership.md
  */

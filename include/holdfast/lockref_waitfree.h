@@ -8,15 +8,11 @@
  * Use when / not when
  *   Where an object is found without a lock and many threads take and drop references at once, or
  *   its lock is held for long: no get or put ever waits or retries, except that the put of the last
- *   reference takes the lock. Not where the memory of an object is freed as soon as it is dead:
- *   that needs lockref.h. Not where the count must not change while the lock is held.
+ *   reference takes the lock. With 28 and 64 threads it is 1.7 to 12 times as fast as lockref.h
+ *   (simulated: docs/design/0027). Not where the memory of an object is freed as soon as it is
+ *   dead: that needs lockref.h. Not where the count must not change while the lock is held.
  *
- *   With 28 and 64 threads it is 1.7 to 12 times as fast as lockref.h, depending on the order in
- *   which the processor serves requests for a cache line (simulated: docs/design/0027; `hf-lab
- *   classify`).
- *
- *   A type of its own (hf_lockref_waitfree_t), because code that is right with hf_lockref_t is
- *   wrong with it. What differs:
+ *   A type of its own, because code that is right with hf_lockref_t is wrong with it:
  *
  *                        hf_lockref_t                     hf_lockref_waitfree_t
  *     lock               holds the count still            the count may change, but nobody else
@@ -49,15 +45,12 @@
  * Arguments  l   the lockref
  * Context    any
  *
- * Ordering   stated at each function. mark_dead that succeeds sees all that was done with the
- *            references, also with those that were dropped while the lock was held
- *
  * State
  *      63                         32 31                          0
  *     |            count            |            a lock           |
  *
- *   An add changes the count only: a carry is lost at the top of the word. The count lies in one of
- *   three zones, and the result of an add shows which.
+ *   An add changes the count only: a carry is lost at the top of the word. The result of an add
+ *   shows in which of three zones the count lies.
  *
  *      0                0x80000000    0xa0000000            0xe0000000   0xffffffff
  *      |------ live -------|-- saturated --|------- dead -------|-- saturated --|
@@ -90,8 +83,6 @@
  *   W5  After its subtraction a put has no reference. Only a put that made the count none then
  *       takes the lock; other threads may get, put, kill and revive the object before it has the
  *       lock.
- *   W6  A get, and a put that is not the last, takes a bounded number of steps, whatever other
- *       threads do.
  *
  * Source   docs/design/0016-lockref-waitfree.md
  */
@@ -140,13 +131,7 @@ HF_INLINE uint64_t hf_detail_waitfree_with(uint64_t word, uint32_t count)
 	return (uint64_t)count << 32 | (uint32_t)word;
 }
 
-/**
- * hf_lockref_waitfree_init - a free lock and the first references
- * @count: 0 to INT32_MAX
- *
- * Context:  before any other thread can see the object
- * Ordering: none
- */
+/* hf_lockref_waitfree_init - as hf_lockref_init() */
 HF_INLINE void hf_lockref_waitfree_init(hf_lockref_waitfree_t *l, int32_t count)
 {
 	HF_DETAIL_VALIDATE_INIT(hf_detail_waitfree_lock(l));
@@ -177,13 +162,9 @@ HF_INLINE bool hf_lockref_waitfree_is_dead(const hf_lockref_waitfree_t *l)
 }
 
 /**
- * hf_lockref_waitfree_lock - take the lock half: no other thread can then kill or revive the object
- * hf_lockref_waitfree_trylock - take the lock half if it is free and has no waiters
- * hf_lockref_waitfree_unlock - release the lock half
- *
- * Context:  as that of the mutex or the spinlock that the lock half is
- * Ordering: acquire; acquire if true, none if false; release
- * Return:   of trylock true = taken
+ * hf_lockref_waitfree_lock - as hf_lockref_lock(): no other thread can kill or revive the object
+ * hf_lockref_waitfree_trylock - as hf_lockref_trylock()
+ * hf_lockref_waitfree_unlock - as hf_lockref_unlock()
  */
 HF_INLINE void hf_lockref_waitfree_lock(hf_lockref_waitfree_t *l)
 	HF_ACQUIRE(l) HF_NO_THREAD_SAFETY_ANALYSIS
@@ -246,11 +227,7 @@ HF_COLD void hf_detail_waitfree_get_misuse(hf_lockref_waitfree_t *l, uint64_t wo
 		hf_report_at(HF_REPORT_LOCKREF_DEAD, l, site);
 }
 
-/*
- * After a put that resulted in `word`, whose count is not live. That result decides, not the
- * present value.
- * Return: as hf_lockref_waitfree_put_return().
- */
+/* After a put that resulted in `word`, not live: that decides, not the present value. */
 HF_INLINE int32_t hf_detail_waitfree_put_repair(hf_lockref_waitfree_t *l, uint64_t word,
 						const void *site)
 {
@@ -392,7 +369,8 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_put_or_lock(hf_lockref_waitfree
  * Retries only if a waiter has begun to wait for the lock, or has given up, in the meantime.
  *
  * Context:  the lock is held
- * Ordering: acquire if true; none if false
+ * Ordering: acquire if true: sees all that was done with the references, also with those that were
+ *           dropped while the lock was held; none if false
  * Errors:   the lock is not held: reported (LOCKREF_UNLOCKED), false
  * Return:   true = killed by this thread, which retires the object. false = the count differs,
  *           nothing was done

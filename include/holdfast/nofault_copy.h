@@ -59,10 +59,7 @@ typedef size_t (*hf_copy_function_t)(void *dst, const void *src, size_t len);
 
 HF_BEGIN_DECLS
 
-/*
- * Set once before main(), for this processor (src/nofault/choose.c); an earlier call gets the
- * generic implementation.
- */
+/* Set before main(), for this processor (src/nofault/choose.c); generic until then. */
 extern hf_atomic64_t hf_detail_clear HF_API_EACH;
 extern hf_atomic64_t hf_detail_copy HF_API_EACH;
 
@@ -169,10 +166,7 @@ HF_END_DECLS
 #endif
 
 #ifdef __cplusplus
-/*
- * The same for any type with data() and size(): std::span, std::vector, std::array, std::string.
- * Sizes and results are in BYTES.
- */
+/* The same for any type with data() and size(). Sizes and results are in BYTES. */
 HF_BEGIN_CXX
 
 template <class T>
@@ -198,10 +192,7 @@ template <class Span>
 	return hf_detail_clear_objects(span.data(), span.size());
 }
 
-/*
- * copy_nofault - hf_copy_nofault() of all of `from`, whose elements are of the same type. Returns
- * the bytes not copied, which include those for which `to` has no room.
- */
+/* copy_nofault - the same for a copy; returns the bytes not copied, also for want of room in `to`. */
 template <class To, class From>
 [[nodiscard]] inline size_t copy_nofault(To &&to, const From &from)
 {

@@ -24,19 +24,17 @@
  * Example  examples/nofault.c
  *
  * Without a handler
- *   The first fault kills the process. If the program has called clear, copy, fill, move, compare,
- *   find or hf_copy_nofault_words(), a line on standard error reports the missing install first:
- *   the first such call sets a handler that only prints it. The one-word operations are inline and
- *   set none, nor do lists of ranges and strings: a program that uses only these dies without it.
+ *   The first fault kills the process. A line on standard error reports the missing install first,
+ *   if the program has called clear, copy, fill, move, compare, find or hf_copy_nofault_words():
+ *   the first such call sets a handler that only prints it. The inline one-word operations, lists
+ *   of ranges and strings set none.
  *
  * State
  *   Faults are recovered by an exception table (internal/nofault/site.h) of instructions that may
  *   fault and where to continue; the path without a fault has no extra instruction. Each executable
  *   and shared object that includes this header registers its entries when it is loaded, and
- *   removes them when it is unloaded. The signal handler looks the faulting instruction up, and
- *   passes the signal on if it is not in the table.
- *
- *   Inside a Linux kernel the exception table is the kernel's own, and this header is empty.
+ *   removes them when it is unloaded. Inside a Linux kernel the table is the kernel's own, and this
+ *   header is empty.
  *
  * Invariants
  *   F2  The handler takes no lock, allocates nothing, preserves errno, and reads only memory that
@@ -102,10 +100,9 @@ enum hf_nofault_obstacle {
 	HF_NOFAULT_READY = 0,         /* none: faults are recovered */
 	HF_NOFAULT_FILTERED = 1,      /* a filter of system calls (seccomp) refuses the queries */
 	HF_NOFAULT_NOT_INSTALLED = 2, /* nor was hf_nofault_handle() called */
-	/* It must call hf_nofault_handle(), or the handler before it. */
-	HF_NOFAULT_OTHER_HANDLER = 3,
-	HF_NOFAULT_BLOCKED = 4,     /* SIGSEGV or SIGBUS, in this thread */
-	HF_NOFAULT_SMALL_STACK = 5, /* this thread's alternate stack: hf_nofault_install() */
+	HF_NOFAULT_OTHER_HANDLER = 3, /* it must call hf_nofault_handle(), or the one before it */
+	HF_NOFAULT_BLOCKED = 4,       /* SIGSEGV or SIGBUS, in this thread */
+	HF_NOFAULT_SMALL_STACK = 5,   /* this thread's alternate stack: hf_nofault_install() */
 };
 
 /**

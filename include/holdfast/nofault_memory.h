@@ -7,9 +7,8 @@
  * arrays of words.
  *
  * Use when / not when
- *   As nofault_copy.h, for the rest of <string.h> and for what readv() takes. Only in user space,
- *   where a handler must be installed (nofault_handler.h): inside a Linux kernel this header is
- *   empty.
+ *   As nofault_copy.h, for the rest of <string.h> and for what readv() takes. Only in user space:
+ *   inside a Linux kernel this header is empty.
  *
  * Operations
  *   hf_fill_nofault                      memset:  returns the bytes NOT done
@@ -75,8 +74,6 @@ extern struct hf_detail_memory_functions hf_detail_memory HF_API_EACH;
 
 HF_END_DECLS
 
-/* ---- fill and move ------------------------------------------------------------------------ */
-
 /**
  * hf_fill_nofault - set each byte of memory that may fault to a value
  * @value: the value of a byte
@@ -107,12 +104,9 @@ HF_INLINE bool hf_move_is_down(const void *dst, const void *src, size_t len)
 
 /**
  * hf_move_nofault - copy memory, where either side may fault and the two may overlap
- * After a fault with `left` bytes not done, and `done` = len - left:
  *
- *   upwards     the first `done` bytes of dst are right. Continue with (dst + done, src + done,
- *               left)
- *   downwards   (hf_move_is_down()) the last `done` bytes of dst are right, and the first `left` of
- *               src unchanged. Continue with (dst, src, left)
+ * After a fault with `left` bytes not done the first len - left of dst are right; downwards
+ * (hf_move_is_down()) the last ones, and then the first `left` of src are unchanged: M1.
  *
  * Errors:   never traps; stops at the first byte, in its direction, that can't be read or written.
  *           A range that goes past the last address has no last byte: downwards nothing is moved
@@ -179,8 +173,7 @@ HF_INLINE HF_MUST_CHECK int hf_find_nofault(const void *p, uint8_t byte, size_t 
 	uint64_t function = hf_atomic64_load_relaxed(&hf_detail_memory.find);
 	struct hf_memory_result r = ((hf_find_function_t)(uintptr_t)function)(p, byte, len);
 
-	/* After the call, since it reads no further than its answer. */
-	hf_detail_reads(p, r.at + (r.result == 0));
+	hf_detail_reads(p, r.at + (r.result == 0)); /* as above */
 	*at = r.at;
 	return (int)r.result;
 }
@@ -208,10 +201,7 @@ struct hf_iovec {
 	size_t len;
 } HF_MAY_ALIAS;
 
-/*
- * Where a copy between lists stopped. For each side: the index of the range with the first byte not
- * copied, and its offset in that range; the number of ranges and 0 if all were used.
- */
+/* Where a copy between lists stopped: ranges used, and the offset in the one after them. */
 struct hf_iovec_stop {
 	size_t done; /* bytes copied */
 	size_t dst, dst_offset;
@@ -281,10 +271,7 @@ template <class Span>
 	return hf_detail_fill_objects(span.data(), span.size(), value);
 }
 
-/*
- * copy_nofault_words - hf_copy_nofault_words() of all of `from`, whose elements are of the same
- * type, of 8 bytes. Returns the WORDS not copied, which include those for which `to` has no room.
- */
+/* copy_nofault_words - the same; returns the WORDS not copied, also for want of room in `to`. */
 template <class To, class From>
 [[nodiscard]] inline size_t copy_nofault_words(To &&to, const From &from)
 {

@@ -10,8 +10,7 @@
  *   reference unless the object is dead. Not for an object whose memory is freed as soon as its
  *   last reference is dropped: use refcount. refcount's inc_not_zero is a loop of
  *   compare-and-swaps, whose retries grow with the number of readers; this get never retries. With
- *   28 and 64 threads it is 1.3 to 7 times as fast, depending on the order in which the processor
- *   serves requests for a cache line (simulated: docs/design/0027; `hf-lab classify`).
+ *   28 and 64 threads it is 1.3 to 7 times as fast (simulated: docs/design/0027).
  *
  * Operations
  *   init, init_release     the first references; the same, and publish the object (type-stable
@@ -32,12 +31,6 @@
  *
  * Arguments  r   the count
  * Context    any
- *
- * Ordering   stated at each function. get needs none: the lookup that found the object orders its
- *            contents
- *
- * Errors   reported, with the object's address: RCUREF_OVF (get beyond 2^31), RCUREF_DEAD (put on a
- *          dead object), RCUREF_UNPROTECTED (see above)
  *
  * State
  *   One 32-bit word: the number of references minus one. The result of an add shows its zone.

@@ -8,9 +8,8 @@
  * Use when / not when
  *   For objects that are freed by the thread that drops the last reference. Not as a general
  *   counter: it may not start from 0, and it stops counting once it is misused. Not for objects
- *   that every core looks up and drops all the time: the count's cache line is then the bottleneck,
- *   whatever the count does. For objects that many readers find without a lock (RCU) use rcuref.h:
- *   its get never retries.
+ *   that every core looks up and drops all the time: the count's cache line is then the bottleneck.
+ *   For objects that many readers find without a lock (RCU) use rcuref.h: its get never retries.
  *
  * Operations
  *   set, inc, add                 the first references; more of them, by a thread that has one
@@ -32,8 +31,8 @@
  *   any of these when saturated     HF_REPORT_SATURATED            saturated, true / false
  *
  *   An object whose count is saturated is never freed: it leaks, and that is the purpose. Later
- *   operations on it are consequences of the first misuse, so they are reported as a kind of their
- *   own; dec_not_one reports nothing. The compiler refuses an add of a constant below 1.
+ *   operations on it are consequences of the first misuse, and so a kind of their own; dec_not_one
+ *   reports nothing. The compiler refuses an add of a constant below 1.
  *
  * Objects that are never freed
  *   HF_REFCOUNT_INIT(HF_REFCOUNT_IMMORTAL), or set() to it, is for a static object among others
@@ -45,20 +44,6 @@
  *   r     the count
  *   old   of the _old forms: gets the count before, whatever the result is; NULL = not wanted
  *
- * Ordering
- *   operation                                    order
- *   set, read, inc, add                          none: a thread with a reference sees the object
- *   inc_not_zero, add_not_zero                   none, but a control dependency on true
- *   inc_not_zero_acquire, add_not_zero_acquire   acquire on true: for type-stable memory, where the
- *                                                object may have become another one
- *   set_release                                  release: publishes such an object
- *   is_one_acquire                               acquire on true: the caller sees all that other
- *                                                threads did with references they have dropped
- *   dec, dec_not_one                             release
- *   dec_and_test, sub_and_test, dec_if_one       release; on true also acquire: the thread that
- *                                                frees the object sees all that other threads did
- *                                                with their references
- *
  * State
  *   INT32_MIN  IMMORTAL   SATURATED          -1  0  1                             INT32_MAX
  *   0x80000000 0xA0000000 0xC0000000  0xFFFFFFFF 0  1                            0x7FFFFFFF
@@ -67,11 +52,9 @@
  *   <---------------- never freed --------------> dead <------------ live ------------->
  *           <- immortal ->< saturated >
  *
- *   SATURATED lies in the middle of the negative half, 2^30 from either end, and IMMORTAL and
- *   SATURATED in the middle of zones that extend 2^28 to either side. A thread has one operation in
- *   flight, and Linux has at most 2^22 threads: so operations of one reference neither carry the
- *   count out of its half nor confuse the two. A value that is negative and in neither zone has
- *   overflowed or underflowed a moment ago.
+ *   SATURATED is 2^30 from either end of the negative half, and IMMORTAL and SATURATED have zones
+ *   of 2^28 to either side. A thread has one operation in flight, and Linux has at most 2^22
+ *   threads: operations of one reference can't carry a count out of its zone.
  *
  *   An operation is one unconditional atomic add. The value it returns shows whether it was misuse:
  *
@@ -81,19 +64,15 @@
  *     negative     *                             *           * = store SATURATED and report
  *     immortal     stays                         stays       stays = store IMMORTAL, no report
  *
- * The window
- *   Between a bad add and its repair other threads see the bad value, and operate on it. After an
- *   overflow it is INT32_MIN, from where 2^31 - 1 decrements lead to 0: too many, as above. After
- *   an underflow, or an increment of 0, it is -1 or 1: a few more misuses in the window can make
- *   dec_and_test return true. The object was dead before: these are uses after free already, and
- *   are reported. No count can undo them (docs/design/0003-refcount-window.md).
+ *   Between a bad add and its repair other threads see the bad value. After an underflow, or an
+ *   increment of 0, it is next to 0, and more misuse in that window can make dec_and_test return
+ *   true. The object was dead before, and that is reported: docs/design/0003-refcount-window.md.
  *
  * Invariants
  *   I1  An operation that sees a bad old or a bad resulting value stores SATURATED before it
  *       returns.
  *   I2  SATURATED and IMMORTAL are preserved: an operation on a negative count finds old < 0, so it
- *       stores the same again. Until then other threads see a value near it. (Testing the result
- *       alone would not be enough: SATURATED - i is in SATURATED's zone, but is not SATURATED.)
+ *       stores the same again. (The result alone does not show it: SATURATED - i is in its zone.)
  *   I3  *_and_test returns true only for old == i with i > 0: never for a saturated or a dead
  *       count.
  *   I4  A not_zero operation never changes a count that is 0.
@@ -113,7 +92,7 @@ typedef struct hf_refcount {
 	hf_atomic32_t refs;
 } hf_refcount_t;
 
-/* The most references; and the values that stand for no number of them. */
+/* The most references; the values that stand for no number of them. */
 #define HF_REFCOUNT_MAX INT32_MAX
 #define HF_REFCOUNT_SATURATED (INT32_MIN / 2)
 #define HF_REFCOUNT_IMMORTAL (INT32_MIN / 4 * 3)
@@ -164,9 +143,8 @@ HF_COLD void hf_detail_refcount_saturate(hf_refcount_t *r, int32_t old, enum hf_
 }
 
 /*
- * The same after an operation of one reference whose old value was not kept. The present value will
- * do: other threads have changed it only a little, within its zone, or have repaired it already,
- * and then the first of them saw the old value.
+ * The same where the old value was not kept. The present one will do: other threads have changed it
+ * within its zone, or have repaired it, and then the first of them saw the old value.
  */
 HF_COLD void hf_detail_refcount_saturate_one(hf_refcount_t *r, enum hf_report_kind kind)
 {
@@ -214,11 +192,9 @@ HF_INLINE void hf_detail_refcount_add(int32_t i, hf_refcount_t *r, int32_t *old)
 }
 
 /*
- * Slow path of add_not_zero, entered with the value that the load or the failed compare-and-swap
- * found, which is not 0. Must be a tail call, so that the return address identifies the caller.
- *
- * The value is stale after the wait: a compare-and-swap with it may fail, and then the wait
- * doubles.
+ * Slow path of add_not_zero, entered with the last value read, which is not 0. Must be a tail call,
+ * so that the return address identifies the caller. After a wait the value is stale: the
+ * compare-and-swap may fail again, and then the wait doubles.
  */
 HF_COLD bool hf_detail_refcount_add_not_zero_slow(int32_t i, hf_refcount_t *r, int32_t *old,
 						  uint32_t value, bool acquire)
@@ -341,14 +317,12 @@ HF_INLINE int32_t hf_refcount_read(const hf_refcount_t *r)
 }
 
 /**
- * hf_refcount_is_one_acquire - is the caller's reference the only one?
+ * hf_refcount_is_one_acquire - is the caller's reference the only one? For copy-on-write
  *
- * For copy-on-write: the only owner may change the object in place. It stays the only owner for as
- * long as the object cannot be found without a reference (inc_not_zero).
+ * It stays the only one as long as the object can't be found without a reference (inc_not_zero).
  *
  * Context:  the caller has a reference
- * Ordering: acquire on true: sees all that was done with references that were dropped; none on
- *           false
+ * Ordering: acquire on true: sees all that was done with references that were dropped
  * Return:   true = it is; false = there are others, or the count is saturated or immortal
  */
 HF_INLINE HF_MUST_CHECK bool hf_refcount_is_one_acquire(const hf_refcount_t *r)

@@ -19,18 +19,18 @@
  * Invariant   The count goes from 1 to 0 only under the lock, so no lookup under it finds a count
  *             of 0. While there are other references the lock is not touched.
  *
- * Example  examples/refcount_lock.c
+ * Arguments   r      the count
+ *             lock   protects the structure in which the object is found; and mutex
+ * Ordering    release; on true also acquire
+ * Example     examples/refcount_lock.c
  */
 #include "refcount.h"
 #include "spinlock.h"
 
 /**
  * hf_refcount_dec_and_lock - drop a reference; if it was the last, keep the lock
- * @r:    the count
- * @lock: protects the structure in which the object is found
  *
  * Context:  the caller does not hold the lock
- * Ordering: release; on true also acquire
  * Errors:   as hf_refcount_dec_and_test()
  * Return:   true = the count is 0 and the lock is held; false = not the last, lock not held
  */
@@ -74,11 +74,9 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_dec_and_lock_irqsave(hf_refcount_t *r, 
 
 /**
  * hf_refcount_dec_and_mutex_lock - drop a reference; if it was the last, keep the mutex
- * @r:     the count
- * @mutex: protects the structure in which the object is found
+ * @mutex: as the lock
  *
  * Context:  the caller does not hold the mutex
- * Ordering: release; on true also acquire
  * Errors:   as hf_refcount_dec_and_test(); if pthread_mutex_lock() fails (the caller holds the
  *           mutex, which is an error-checking one) the reference is kept, and the result is false
  * Return:   true = the count is 0 and the mutex is held; false = not the last, mutex not held

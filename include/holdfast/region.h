@@ -49,16 +49,13 @@
  *   An access that raises SIGBUS (BUS_ADRERR: behind the file's end, or the page can't be read)
  *   replaces the mapping, from that page to the region's end, by zero pages: one mmap() per
  *   truncation, regardless of its size. Then the access is repeated. All regions that overlap the
- *   lost part report it, of whichever thread, and so do regions that begin while one of them is
- *   open.
- *   Only whole pages fault. Bytes behind the end of the file in its last page read as zeros without
- *   a fault: only a region that knows its file reports those (hf_region_begin_file).
- *   The lost part of a writable mapping is read-only until the first write, which is noted; data
- *   written there is discarded.
- *   Only that is served. Passed on as bugs: SIGSEGV, except for a write into the lost part of a
- *   writable mapping; SIGBUS for memory errors (BUS_MCEERR_AR) and alignment (BUS_ADRALN); an
- *   instruction fetched from a lost page; every fault outside of the range's pages; a page of
- *   anonymous memory, or of another file than the one that the region knows.
+ *   lost part report it, of whichever thread. The lost part of a writable mapping is read-only
+ *   until the first write, which is noted; data written there is discarded.
+ *   Bytes behind the end of the file in its last page read as zeros without a fault: only a region
+ *   that knows its file reports those (hf_region_begin_file).
+ *   Passed on as bugs: SIGSEGV, but for that write; SIGBUS for memory errors (BUS_MCEERR_AR) and
+ *   alignment (BUS_ADRALN); an instruction fetched from a lost page; faults outside of the range's
+ *   pages; pages of anonymous memory, or of another file than the one that the region knows.
  *
  * Limits
  *   Reading zeros. Code that advances by a length which it reads from the file may never end over
@@ -67,36 +64,30 @@
  *   After the end. The zeros are visible to the whole process, also to threads without a region.
  *   Unless the region knows its file they stay: end the regions, then map the file again or unmap
  *   the range. A new region inherits a loss while any region that saw it is open, unless a region's
- *   end has mapped the file again; later ones read zeros unreported. Of two losses with good pages
- *   between them, in one region, it inherits those pages, too.
+ *   end has mapped the file again; later ones read zeros unreported.
  *
- *   The mapping. The range should be one mapping with one protection. Code under a region may unmap
- *   a part of it, and other memory may come to that place: a fault replaces no more than the
- *   mapping in which it happened, and the end nothing but zeros and the region's file. What is
+ *   The mapping. The range should be one mapping with one protection. A fault replaces no more than
+ *   the mapping in which it happened, and the end nothing but zeros and the region's file. What is
  *   mapped is looked up a few microseconds before it is replaced: do not unmap what another thread
- *   is reading under a region. After a loss do not call mremap() before the end: zeros that have
- *   moved are not recognised.
+ *   is reading under a region. Call no mremap() between a loss and the end.
  *
- *   What the kernel must allow. What is mapped is read from /proc/self/maps. Where that cannot be
- *   opened (no /proc, no file descriptor left), each lost page takes a fault of its own, the zeros
- *   stay, and the end reports the error of open(). A loss cuts the mapping: a process that has
- *   vm.max_map_count mappings dies of it. Near a limit of writable memory (RLIMIT_DATA,
- *   overcommit_memory 2) each written page takes a fault of its own, zeros that cannot become
- *   writable at the end stay read-only, and the end reports -ENOMEM (12). After
- *   mlockall(MCL_FUTURE) a loss takes longer with its size, since the kernel locks the zeros, and
- *   other threads' ends wait. SIGBUS and SIGSEGV must not be blocked.
+ *   What the kernel must allow. What is mapped is read from /proc/self/maps: where that cannot be
+ *   opened, each lost page takes a fault of its own, the zeros stay, and the end reports the error
+ *   of open(). A loss cuts the mapping: a process that has vm.max_map_count mappings dies of it.
+ *   Near a limit of writable memory (RLIMIT_DATA, overcommit_memory 2) each written page takes a
+ *   fault of its own, zeros may stay read-only, and then the end reports -ENOMEM (12). After
+ *   mlockall(MCL_FUTURE) the kernel locks the zeros: a loss takes longer with its size, and other
+ *   threads' ends wait. SIGBUS and SIGSEGV must not be blocked.
  *
- *   What is lost beside the file's end. Data written to a private mapping behind the lost page is
- *   lost, as by a truncation. A huge page (hugetlbfs) is replaced as a whole, and only if all of it
- *   is in the range. If several threads fault on the same loss at once, bytes written there may
- *   become zeros again. The rest of the range counts as lost, too, when SIGBUS is raised for a page
- *   that can't be read from its disk, or written because the disk is full, or that a userfaultfd
- *   with UFFD_FEATURE_SIGBUS has not filled yet.
+ *   What is lost beside the file's end. Data written to a private mapping behind the lost page, as
+ *   by a truncation. A huge page (hugetlbfs) is replaced as a whole, and only if all of it is in
+ *   the range. If several threads fault on the same loss at once, bytes written there may become
+ *   zeros again. The rest of the range, too, when the disk can't be read or is full, or a
+ *   userfaultfd with UFFD_FEATURE_SIGBUS has not filled a page yet.
  *
- *   What is not noticed. A file that is truncated and grows again between two accesses causes no
- *   fault: use a lock on the file, or a copy. A system call on a lost page fails with EFAULT,
- *   without a signal. The operations of nofault.h recover by themselves, and the region does not
- *   report their faults.
+ *   What is not noticed. A file that is truncated and grows again between two accesses: use a lock
+ *   on the file, or a copy. A system call on a lost page, which fails with EFAULT. A fault of an
+ *   operation of nofault.h, which recovers by itself.
  *
  *   The region object. Each copy of the static library has its own regions: objects that guard the
  *   same memory must link the shared library. The object must not lie in memory with a protection
@@ -105,18 +96,15 @@
  *   closed, and one report is made (HF_REPORT_REGION_OPEN_AT_EXIT). In a fork's child the regions
  *   are open that the forking thread has begun, also those of the process, and no others.
  *
- *   Other handlers. docs/guide/faults.md says how to live with those of libraries.
- *
  * What it costs
- *   34 ns for begin and end; hf_region_begin_file() and its end each call fstat(), too. A loss:
- *   about that of the mmap() calls and of the look at what is mapped, 15 to 30 us measured on a
- *   busy machine, independent of the memory that the process has; before Linux 6.11, which cannot
- *   be asked for one mapping, longer with more mappings.
+ *   34 ns for begin and end; with a file each calls fstat(), too. A loss: that of mmap() and of the
+ *   look at what is mapped, 15 to 30 us on a busy machine, independent of the memory that the
+ *   process has; before Linux 6.11 longer with more mappings.
  *
  * Ordering
  *   none for the caller's data, in all operations
  *
- * Source   docs/design/0020-region.md
+ * Source   docs/design/0020-region.md; handlers of libraries: docs/guide/faults.md
  */
 #include "nofault.h"
 
@@ -127,7 +115,7 @@ struct hf_detail_region_span {
 	hf_atomic64_t from, to;
 };
 
-/* All members are private. Must not be moved or copied between begin and end. */
+/* Its members are private. Must not be moved or copied between begin and end. */
 typedef struct hf_region {
 	hf_atomic64_t below; /* in its thread's list: struct hf_region *; 0 = none */
 	/* The address from which on its pages were lost; HF_DETAIL_REGION_NONE = none. */
@@ -210,9 +198,8 @@ HF_MUST_CHECK int hf_region_begin(hf_region_t *region, const void *base, size_t 
  * If a page was lost, hf_region_end() maps the file again from there to the range's end, with this
  * protection and these flags, provided that nothing else has been mapped there meanwhile. It is a
  * new mapping: add MAP_LOCKED to the flags if it is to be locked again, as far as mlock() may, and
- * call madvise() again. If the file is still short, the next access behind its end raises SIGBUS
- * again. hf_region_end() also calls fstat(), with or without a loss: the first bad offset is exact
- * to the byte, and a truncation within the last page, which causes no fault, is reported.
+ * call madvise() again. With or without a loss the first bad offset is exact to the byte, and a
+ * truncation within the last page, which causes no fault, is reported.
  *
  * Context:  as hf_region_begin()
  * Errors:   -EINVAL (22): as above; base and offset don't fit together (not the same place in a
@@ -251,14 +238,11 @@ HF_MUST_CHECK size_t hf_region_end(hf_region_t *region, struct hf_region_fault *
  *
  * For mappings that other threads read, which must not see zeros. At the first lost page the
  * function is left by siglongjmp(): it must hold no lock, own no memory and have no C++ destructor
- * to run, and what it was changing stays half changed. Not for libraries that keep state between
- * calls. Regions that the function has begun are ended. The jump is made after the return from the
- * signal, so that protection keys and an alternate signal stack stay as they were; the thread's
- * signal mask is that at the fault, and the floating-point control bits are those before the call.
- * (On processors without sites, the jump leaves the signal handler.)
- * An exception, pthread_exit() or a cancellation may leave the function, too, and ends the region,
- * if the library was compiled with -fexceptions: CMake's and Meson's builds are; a program that
- * compiles holdfast.c of `make single` adds it.
+ * to run, and what it was changing stays half changed. Regions that it has begun are ended. The
+ * signal mask is then that at the fault, and the floating-point control bits are those before the
+ * call. An exception, pthread_exit() or a cancellation may leave the function, too, and ends the
+ * region, if the library was compiled with -fexceptions: CMake's and Meson's builds are; a program
+ * that compiles holdfast.c of `make single` adds it.
  *
  * Context:  any thread; not in a signal handler
  * Errors:   -EFAULT (14): it was left at a lost page, or another region replaced a page of the

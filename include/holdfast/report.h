@@ -11,13 +11,10 @@
  *
  * Modes (hf_report_set_mode(), or the environment variable HOLDFAST_REPORT at start)
  *   warn    the default: the first report of each kind calls the handler, or prints a line on
- *           standard error
+ *           standard error; then a summary of the others is printed at exit (Linux user space)
  *   abort   every report does so, and then calls abort()
  *   count   only counted
  *   quiet   nothing, not even counted
- *
- *   In warn mode, without a handler, a summary of the suppressed reports is printed at exit (Linux
- *   user space).
  *
  * The line
  *   holdfast: 0x7ffe38c0ffee: refcount: underflow; use after free; at 0x55d0c4a012b3 (/app+0x12b3)
@@ -25,16 +22,14 @@
  *   The object, the misuse, and the call site: an address inside of the call, and in brackets its
  *   offset in the executable or shared object, for addr2line -fie /app 0x12b3 (in an executable
  *   that is not position-independent, use the first address). After a tail call the site is the
- *   call of the function that made it. A site that validation reports may be in a C++ class's own
- *   lock(), in code compiled without optimisation. There are no symbols, because looking one up
- *   takes the dynamic linker's lock; a handler that is never called with that lock held may use
- *   dladdr().
+ *   call of the function that made it. There are no symbols, because looking one up takes the
+ *   dynamic linker's lock.
  *
  * Guarantees
  *   Reporting takes no lock, allocates nothing and is async-signal-safe: misuse is found inside of
  *   locks and in signal handlers. To name the object of a site it reads /proc/self/maps, and omits
  *   the name if it cannot: a process that must not open files sets a handler, or the mode count.
- *   Only hf_report_reset() lowers a counter; it stops at UINT32_MAX.
+ *   A counter stops at UINT32_MAX, and only hf_report_reset() lowers it.
  *   No report changes the object: the function that found the misuse makes it safe.
  *
  * Context    any thread
@@ -91,10 +86,8 @@ struct hf_report_details {
 	const void *site;       /* inside of the call that did it; NULL = not known */
 	const void *other;      /* LOCK_ORDER: the lock that is held; else NULL */
 	const void *other_site; /* LOCK_ORDER: where an order was taken that leads back */
-	/*
-	 * LOCK_ORDER: the places that lead from the object back to the other lock, each of which
-	 * took a lock under that of the one before it; the first is other_site. At most 16.
-	 */
+	/* LOCK_ORDER: the at most 16 places that lead from the object back to the other lock, each
+	   of which took a lock under that of the one before it; the first is other_site. */
 	const void *const *places;
 	uint32_t place_count;
 };
@@ -142,11 +135,7 @@ void hf_report_at(enum hf_report_kind kind, const volatile void *object, const v
  */
 void hf_report_set_handler(hf_report_handler_t handler, void *data) HF_API;
 
-/**
- * hf_report_set_details_handler - the same, for a handler that gets all details
- *
- * There is one handler: this one replaces that of hf_report_set_handler(), and vice versa.
- */
+/* hf_report_set_details_handler - the same, for one that gets all details: it replaces the other */
 void hf_report_set_details_handler(hf_report_details_handler_t handler, void *data) HF_API;
 
 /**

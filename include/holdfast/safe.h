@@ -37,14 +37,14 @@
  *   memory. It needs two file descriptors; without them nothing is copied.
  *
  * Invariants
- *   S1  Each piece given to the system lies in one page on either side. Memory is mapped by pages,
- *       so the system copies a whole piece or nothing, and the count is exact. If a page is
- *       unmapped or mapped during the call, part of a piece may have been copied and not counted.
- *   S2  No lock, no allocation, no more than 1 KiB of stack; errno is kept.
+ *   S1  Each piece given to the system lies in one page on either side, so the system copies a
+ *       whole piece or nothing, and the count is exact. If a page is unmapped or mapped during the
+ *       call, part of a piece may have been copied and not counted.
+ *   No lock, no allocation, no more than 1 KiB of stack; errno is kept.
  *
+ * Context    any thread, any signal handler: async-signal-safe
  * Ordering   none; a word that changes meanwhile may be torn
- *
- * Source   docs/design/0009-nofault.md
+ * Source     docs/design/0009-nofault.md
  */
 #include "internal/nofault/site.h"
 
@@ -57,7 +57,6 @@ HF_BEGIN_DECLS
  * @src: start, any alignment
  * @len: bytes
  *
- * Context:  any thread, any signal handler: async-signal-safe
  * Errors:   never traps; stops at the first byte that can't be read, or can't be written
  * Return:   bytes NOT copied; 0 = all done
  */
@@ -81,7 +80,6 @@ HF_INLINE int hf_detail_load_safe(void *value, const volatile void *p, size_t le
  * @value: gets it; is not changed by a fault
  * @p:     any alignment
  *
- * Context:  as hf_copy_safe()
  * Return:   0, or -EFAULT (14)
  */
 HF_INLINE HF_MUST_CHECK int hf_load8_safe(uint8_t *value, const volatile void *p)

@@ -36,17 +36,14 @@
  *   processors are owned   a queue: first come, first served with bounded barging. Kernel, bare
  *                          metal: internal/spinlock_queued.h has the states and their bounds
  *   threads are preempted  0 --lock--> 1 --unlock--> 0. Waiters read the word until it is 0, and
- *                          then compete for it. Linux user space (HF_ENV_HAS_PARK). Waiters do not
- *                          queue, because a queue stops when its head is preempted. So there is no
- *                          bound on how often a waiter is passed over: no fairness
+ *                          then compete for it: a queue would stop when its head is preempted. So
+ *                          there is no bound on how often a waiter is passed over. Linux user space
  *
  *   spinlock_ticket.h is strictly first come, first served, in 8 bytes.
  *
  * Invariants (where threads are preempted; the queue has its own)
  *   Only the holder, whose compare-and-swap made the word 1, stores 0. So unlock need not be a
  *   read-modify-write.
- *   The compare-and-swap is an acquire and the store of 0 a release: what was done under the lock
- *   happens before what is done under it next.
  *   On AArch64 waiting by WFE loses no wake-up and needs no SEV: the load that found the word 1 has
  *   armed the monitor, and the store of 0 clears it, which ends WFE.
  *   The word does not record waiters. So processes may share the lock, and the child of a fork, in
@@ -54,18 +51,9 @@
  *
  * Arguments   lock   initialized by HF_SPINLOCK_INIT, by init, or with all bytes 0
  *
- * Ordering
- *   operation                order
- *   init, is_locked          none
- *   lock                     acquire
- *   trylock                  acquire if true, none if false
- *   unlock                   release
- *   unlock_in_child          none: there is one thread
- *   lock_full, unlock_full   full barrier: nothing moves across in either direction
- *
- *   Acquire and release are less than what some systems document for their locks (a full barrier):
- *   an observer that does not take the lock can see a store from before the lock after a store from
- *   after the unlock. Code that relies on more uses the _full forms.
+ * Ordering    lock acquires and unlock releases, which is less than the full barrier that some
+ *             systems document: an observer that does not take the lock can see a store from before
+ *             the lock after a store from after the unlock. Where that matters use the _full forms.
  *
  * Source      docs/design/0004-queued-spinlock.md, docs/design/0041-one-spinlock.md. The small
  *             lock: "SeqRel" and "Litmus" of Zephyr's issue 32686, in one.

@@ -11,8 +11,8 @@
  *   cache line. Not with more threads than processors: while the next waiter is descheduled, all
  *   others wait too. Otherwise take spinlock.h, or in user space mutex.h.
  *
- * Operations  init, lock, trylock, unlock, is_locked; lock_irqsave and unlock_irqrestore where
- *             HF_ENV_HAS_IRQ. In C++ hf::spinlock_ticket, for hf::guard and the guards of <mutex>.
+ * Operations  those of spinlock.h, without the _full forms and unlock_in_child. In C++
+ *             hf::spinlock_ticket, for hf::guard and the guards of <mutex>.
  * Example     hf_spinlock_ticket_t lock = HF_SPINLOCK_TICKET_INIT;
  *             hf_spinlock_ticket_lock(&lock);
  *             hf_spinlock_ticket_unlock(&lock);
@@ -43,7 +43,7 @@
 #include "internal/guard.h"
 #include "internal/wait.h"
 
-/* hf_spinlock_ticket_t - a spinlock that is first come, first served */
+/* A spinlock that is first come, first served. */
 typedef struct HF_CAPABILITY("spinlock") hf_spinlock_ticket {
 	hf_atomic32_t next;
 	hf_atomic32_t serving;
@@ -55,12 +55,7 @@ typedef struct HF_CAPABILITY("spinlock") hf_spinlock_ticket {
 		HF_ATOMIC_INIT(0), HF_ATOMIC_INIT(0)                                               \
 	}
 
-/**
- * hf_spinlock_ticket_init - initialize a lock as free
- *
- * Context:  before any other thread can see it
- * Ordering: none
- */
+/* hf_spinlock_ticket_init - as hf_spinlock_init(), for this lock */
 HF_INLINE void hf_spinlock_ticket_init(hf_spinlock_ticket_t *lock)
 {
 	HF_DETAIL_VALIDATE_INIT(lock);
@@ -68,13 +63,7 @@ HF_INLINE void hf_spinlock_ticket_init(hf_spinlock_ticket_t *lock)
 	hf_atomic32_store_relaxed(&lock->serving, 0);
 }
 
-/**
- * hf_spinlock_ticket_is_locked - does the lock have a holder?
- *
- * Context:  any thread, any handler
- * Ordering: none; the answer may be stale
- * Return:   true = it has
- */
+/* hf_spinlock_ticket_is_locked - as hf_spinlock_is_locked(), for this lock */
 HF_INLINE bool hf_spinlock_ticket_is_locked(const hf_spinlock_ticket_t *lock)
 {
 	return hf_atomic32_load_relaxed(&lock->serving) != hf_atomic32_load_relaxed(&lock->next);
@@ -101,12 +90,11 @@ HF_INLINE void hf_detail_spinlock_ticket_lock(hf_spinlock_ticket_t *lock,
 }
 
 /**
- * hf_spinlock_ticket_lock - wait for this thread's turn, and take the lock
+ * hf_spinlock_ticket_lock - as hf_spinlock_lock(), for this lock
  *
  * Context:  any thread that does not hold it; a signal or interrupt handler only if it cannot have
- *           interrupted a holder or waiter of the same lock
+ *           interrupted a holder or a waiter of the same lock
  * Ordering: acquire
- * Errors:   under HF_VALIDATE a recursion is reported and granted; else it deadlocks
  */
 HF_INLINE void hf_spinlock_ticket_lock(hf_spinlock_ticket_t *lock)
 	HF_ACQUIRE(lock) HF_NO_THREAD_SAFETY_ANALYSIS
@@ -118,13 +106,7 @@ HF_INLINE void hf_spinlock_ticket_lock(hf_spinlock_ticket_t *lock)
 	HF_DETAIL_VALIDATE_LOCKED(lock);
 }
 
-/**
- * hf_spinlock_ticket_trylock - take the lock if it is free
- *
- * Context:  any thread, any handler
- * Ordering: acquire if true; none if false
- * Return:   true = taken
- */
+/* hf_spinlock_ticket_trylock - as hf_spinlock_trylock(), for this lock */
 HF_INLINE HF_MUST_CHECK bool hf_spinlock_ticket_trylock(hf_spinlock_ticket_t *lock)
 	HF_TRY_ACQUIRE(true, lock) HF_NO_THREAD_SAFETY_ANALYSIS
 {
@@ -141,13 +123,7 @@ HF_INLINE HF_MUST_CHECK bool hf_spinlock_ticket_trylock(hf_spinlock_ticket_t *lo
 	return false;
 }
 
-/**
- * hf_spinlock_ticket_unlock - release the lock to the next number
- *
- * Context:  the holder
- * Ordering: release
- * Errors:   under HF_VALIDATE reported, and nothing done, if this thread does not hold it
- */
+/* hf_spinlock_ticket_unlock - as hf_spinlock_unlock(), for this lock */
 HF_INLINE void hf_spinlock_ticket_unlock(hf_spinlock_ticket_t *lock)
 	HF_RELEASE(lock) HF_NO_THREAD_SAFETY_ANALYSIS
 {

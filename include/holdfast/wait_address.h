@@ -23,6 +23,7 @@
  *                    changed by atomic operations only. A waker's may be freed already: at worst a
  *                    thread that is parked at a new word there looks once in vain
  *
+ * Context     any thread. errno is kept
  * Ordering    None: load the word again, with acquire, to read what its change published. A change
  *             before a wake is never missed: the waiter sees it, or is woken.
  *
@@ -51,8 +52,7 @@ HF_BEGIN_DECLS
  * @timeout: in nanoseconds; 0 = only look; HF_ENV_FOREVER = no limit
  *
  * Context:  any thread. Signal handlers run meanwhile, and neither end the wait (no EINTR) nor
- *           lengthen it. Not a cancellation point. errno is kept
- * Ordering: none
+ *           lengthen it. Not a cancellation point
  * Errors:   none. If it differs already, true at once (no EAGAIN). Where the kernel refuses futexes
  *           (a sandbox) the wait spins
  * Return:   true = it was different; false = the time has passed, and it still had the value
@@ -64,9 +64,8 @@ HF_MUST_CHECK bool hf_wait_address(const volatile void *word, uint32_t value,
  * hf_wake_address_one, hf_wake_address_all - wake one of the threads that wait at a word, or all
  * @word: the word, which the caller has changed
  *
- * Context:  any thread, any signal handler. errno is kept. A system call, also if nobody waits:
- *           keep in the word whether somebody may
- * Ordering: none; the change has the caller's order
+ * Context:  any signal handler, too. A system call, also if nobody waits: keep in the word whether
+ *           somebody may
  */
 void hf_wake_address_one(const volatile void *word) HF_API;
 void hf_wake_address_all(const volatile void *word) HF_API;

@@ -32,7 +32,6 @@ bool hf_detail_cpu_has(enum hf_detail_cpu_feature feature)
 	return hf_detail_cpu_known().features & (uint32_t)feature;
 }
 
-/* The names that HOLDFAST_CPU_WITHOUT takes: those of cpu_feature.h. */
 static const struct {
 	const char *name;
 	uint32_t feature;

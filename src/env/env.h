@@ -15,42 +15,38 @@ HF_BEGIN_DECLS
 void hf_detail_env_print(const char *line, size_t len);
 
 /*
- * Writes which object an address is in, and at which offset: " (/bin/app+0x12b3)"; nothing if that
- * is unknown. Returns the length. Only in environments with HF_ENV_HAS_PLACES. Async-signal-safe.
+ * HF_ENV_HAS_PLACES: writes which object an address is in, and at which offset: " (/bin/app+0x12b3)",
+ * or nothing. Returns the length. Async-signal-safe.
  */
 size_t hf_detail_env_place(char *to, size_t room, const void *site);
 
-/*
- * Returns true if, since the last call, the user asked to be shown each kind of misuse once more.
- * Called for each report. Only in environments with HF_ENV_HAS_REARM. Async-signal-safe.
- */
+/* HF_ENV_HAS_REARM: was it asked since the last call to show each kind of misuse once more? */
 bool hf_detail_env_is_rearmed(void);
 
 /* Does not return. (Not declared so: objtool, which checks each file alone, would complain.) */
 void hf_detail_env_abort(void);
 
-/* Linux user space: prints a warning about an environment variable; @what ends the line. */
+/* Linux user space, here and below: warns of an environment variable; @what ends the line. */
 void hf_detail_env_warn(const char *variable, const char *value, const char *what);
 
-/* Linux user space: an environment variable; NULL if it is not set, or in a setuid program. */
+/* An environment variable; NULL if it is not set, or in a setuid program. */
 const char *hf_detail_env_variable(const char *name);
 
-/* Linux user space: hides the features that HOLDFAST_CPU_WITHOUT names, at the first call. */
+/* Hides the features that HOLDFAST_CPU_WITHOUT names, at the first call. */
 void hf_detail_env_hide_features(void);
 
-/* Linux user space: this process, times 2 to the power of 32, and this thread. */
+/* This process, times 2 to the power of 32, and this thread. */
 uint64_t hf_detail_env_thread(void);
 
-/* Linux user space: has this thread of this process ended? */
+/* Has this thread of this process ended? */
 bool hf_detail_env_thread_is_gone(uint64_t thread);
 
 /* Monotonic time, in nanoseconds. Async-signal-safe. */
 uint64_t hf_detail_env_now(void);
 
 /*
- * Linux user space: a wait's pause number @n, from 0, before it looks again. The first ones yield
- * the processor; later ones sleep for some 50 us, since a yield lets no thread of lower real-time
- * priority run. Async-signal-safe; keeps errno.
+ * A wait's pause number @n, from 0: the first ones yield the processor; later ones sleep for 50 us,
+ * since a yield lets no thread of lower real-time priority run. Async-signal-safe; keeps errno.
  */
 void hf_detail_env_pause(uint32_t n);
 

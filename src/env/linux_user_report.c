@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * linux_user_report - Linux user space: variables, prints reports, finds the object of a call site.
- * Apart from linux_user.c, which a program with counts only does not link.
+ * Apart from linux_user.c: a program that waits for nothing does not link that.
  */
 #define _GNU_SOURCE /* secure_getenv */
 #include <errno.h>

@@ -35,8 +35,8 @@ struct hf_detail_maps {
 };
 
 /*
- * Reads a line, and all of @mapping but `page`. @path: gets the end of the file's path, as far as there is room, with a 0; or NULL.
- * Returns false at the end. May change errno.
+ * Reads a line, and sets all of @mapping but `page`. @path: gets the end of the file's path, as far
+ * as there is room, with a 0; or NULL. Returns false at the end. May change errno.
  */
 bool hf_detail_maps_next(struct hf_detail_maps *maps, struct hf_detail_mapping *mapping, char *path,
 			 size_t room) __attribute__((visibility("hidden")));

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * choose - the implementations for this processor.
- *
- * The processor's feature flags say what it supports, not what is fast. So the default comes from
- * the rule and the table in arch/x86_64_policy.c.
- */
+/* choose - the implementations for this processor: on x86-64 by arch/x86_64_policy.c. */
 #define HF_DETAIL_SANITIZE_WEAK
 #include "memory.h"
 
@@ -33,7 +28,7 @@ static void set_limits(struct hf_detail_limits *limits, uint64_t repeat_from, ui
 }
 
 #if HF_ARCH_HAS_REP
-/* Of clear, and of copy: the vectors of the default, an enum hf_detail_vectors. */
+/* Of the default clear and copy: an enum hf_detail_vectors. */
 static hf_atomic32_t vectors[] = { HF_ATOMIC_INIT(HF_DETAIL_VECTORS_SSE2),
 				   HF_ATOMIC_INIT(HF_DETAIL_VECTORS_SSE2) };
 #endif

@@ -2,17 +2,16 @@
 #ifndef HF_SRC_NOFAULT_FAULT_H
 #define HF_SRC_NOFAULT_FAULT_H
 /*
- * fault - the hook by which regions handle a fault of this thread that has no site.
- *
- * Its address is set once (0 = none), so that a program without regions does not link them. It runs
- * in the signal handler, with all signals blocked, or in the program's own handler that calls
- * hf_nofault_handle(): it is async-signal-safe, takes no lock and allocates nothing.
+ * fault - the hook by which regions handle a fault of this thread that has no site. Its address is
+ * set once (0 = none), so that a program without regions does not link them. It runs in the signal
+ * handler, or in the program's own that calls hf_nofault_handle(): it takes no lock and allocates
+ * nothing.
  */
 #include <signal.h>
 
 #include "holdfast/internal/atomic.h"
 
-/* A function that does not return, which the thread calls in place of the faulting instruction. */
+/* A function that does not return, called in place of the faulting instruction. */
 struct hf_detail_detour {
 	void (*function)(void *argument); /* NULL = none: the instruction is repeated */
 	void *argument;

@@ -4,17 +4,14 @@
 /*
  * grace - wait until all readers that were inside have left.
  *
- * Use when / not when
- *   For signal handlers (handler.c, src/region), which can't register, wait or allocate: before
- *   data that they read is changed or freed, and before their code is unloaded. Readers must leave:
- *   not for code that may be cancelled or left by a jump (use latch.h). Elsewhere liburcu is
- *   better.
+ * For signal handlers (handler.c, src/region), which can't register, wait or allocate: before data
+ * that they read is changed or freed, and before their code is unloaded. Readers must leave: not
+ * for code that may be cancelled or left by a jump (latch.h).
  *
- * State
- *   Each of two counters is the number of readers inside that entered with it; `parity` selects the
- *   one for new readers. A writer publishes a new table, and then does twice:
+ * Each of two counters is the number of readers inside that entered with it; `parity` selects the
+ * one for new readers. A writer publishes a new table, and then does twice:
  *
- *        parity = 1 - parity;  wait until the counter of the old parity is 0
+ *      parity = 1 - parity;  wait until the counter of the old parity is 0
  *
  * Invariants
  *   GP1  A reader loads the table after it has incremented its counter.
@@ -40,14 +37,7 @@ struct hf_grace {
 	hf_atomic32_t inside[2];
 };
 
-/**
- * hf_grace_enter - call before loading the table
- * hf_grace_leave - call after the last use of the table
- * @parity: what hf_grace_enter() returned
- *
- * Context:  any thread, async-signal-safe
- * Ordering: sequentially consistent; release
- */
+/* Before loading the table. Sequentially consistent. */
 HF_INLINE uint32_t hf_grace_enter(struct hf_grace *grace)
 {
 	uint32_t parity = hf_atomic32_load_seq_cst(&grace->parity);
@@ -56,16 +46,15 @@ HF_INLINE uint32_t hf_grace_enter(struct hf_grace *grace)
 	return parity;
 }
 
+/* After its last use. Release. */
 HF_INLINE void hf_grace_leave(struct hf_grace *grace, uint32_t parity)
 {
 	(void)hf_atomic32_fetch_sub_release(&grace->inside[parity], 1);
 }
 
-/**
- * hf_grace_wait - after publishing a new table (seq. cst.), wait until the old one has no readers
- *
- * Context:  one thread at a time; not inside. GP2
- * Ordering: sequentially consistent
+/*
+ * After publishing a new table (seq. cst.), wait until the old one has no readers: GP2. One thread
+ * at a time, and not inside. Sequentially consistent.
  */
 HF_INLINE void hf_grace_wait(struct hf_grace *grace)
 {

@@ -89,10 +89,7 @@ static bool call_hook(int signal, const siginfo_t *info, void *context,
 	return hook && hook(signal, info, context, detour);
 }
 
-/*
- * Neither hf_nofault_install() nor hf_nofault_handle() was called: hf_detail_nofault_watch() has
- * set a handler, only to report that.
- */
+/* No handler was chosen: hf_detail_nofault_watch() has set ours, only to report that. */
 HF_COLD void report_missing_install(uintptr_t pc)
 {
 	char line[128], *at = line;
@@ -237,10 +234,7 @@ static void die_of(int signal, siginfo_t *info, void *context)
 	}
 }
 
-/*
- * The kernel does not let a fault be ignored. A fault that repeats when our handler returns is left
- * to the kernel, with SIG_IGN set; a signal that was sent is ignored.
- */
+/* The kernel does not let a fault be ignored: one that repeats is left to it, with SIG_IGN set. */
 static void ignore(int signal, siginfo_t *info, void *context)
 {
 	if (info->si_code <= 0 || (signal == SIGBUS && info->si_code == HF_DETAIL_BUS_MCEERR_AO))

@@ -5,16 +5,14 @@
  * implementation - what the implementations of clear and copy share.
  *
  * All keep F1 of holdfast/nofault_copy.h (the count is exact) in the same way. A range is processed
- * upwards, and at every access the code knows the frontier, up to which all is done. Memory is
- * mapped and unmapped by pages. So if an access within one page faults, and the frontier is in the
- * same page, then no byte at or after the frontier can be accessed: it is the exact count, without
- * a second fault. For that
+ * upwards, and at every access the code knows the frontier, up to which all is done. If an access
+ * within the frontier's page faults, no byte from there on in that page can be accessed: it is the
+ * exact count, without a second fault. For that
  *
  *   E1  a store never crosses into another page;
  *   E2  a load may; after a fault its bytes are copied one by one, up to the page's end.
  *
- * A page is at least 4096 bytes on every processor; stopping at multiples of 4096 is right for
- * larger ones, too.
+ * Stopping at multiples of 4096 is right for larger pages, too.
  */
 #include "holdfast/nofault.h"
 
@@ -41,10 +39,7 @@ static inline bool hf_detail_crosses_page(const volatile void *p, size_t len)
 	return ((uintptr_t)p & (HF_PAGE - 1)) > HF_PAGE - len;
 }
 
-/*
- * A sanitizer must not check memory that may be unmapped. (gcc's null check tests the address of an
- * operand of assembly.)
- */
+/* A sanitizer must not check memory that may be unmapped; gcc's null check tests an address. */
 #define HF_NO_SANITIZE __attribute__((no_sanitize("address", "undefined")))
 
 /* Words at any address, which may alias any type. */
@@ -53,10 +48,7 @@ typedef uint16_t hf_detail_w2 __attribute__((may_alias, aligned(1)));
 typedef uint32_t hf_detail_w4 __attribute__((may_alias, aligned(1)));
 typedef uint64_t hf_detail_w8 __attribute__((may_alias, aligned(1)));
 
-/*
- * The sizes, in bytes, from which on hand_... use another method than the loop of vectors.
- * UINT64_MAX = never.
- */
+/* The bytes from which on hand_... use another method than the loop of vectors. */
 struct hf_detail_limits {
 	hf_atomic64_t other_from;  /* the least of the others, for one comparison */
 	hf_atomic64_t repeat_from; /* one repeated instruction (x86-64) */
@@ -68,8 +60,7 @@ extern struct hf_detail_limits hf_detail_copy_limits __attribute__((visibility("
 
 /* At the start: sets the limits, and chooses the implementations for this processor. */
 void hf_detail_nofault_start(void);
-/* Chooses clear and copy. */
-void hf_detail_nofault_choose(void);
+void hf_detail_nofault_choose(void); /* clear and copy */
 
 /* first.c: makes the next call through each pointer count as the first. */
 void hf_detail_nofault_await_first(void);
@@ -86,10 +77,7 @@ void hf_detail_nofault_watch(void);
 #ifndef HF_IMPLEMENTATION
 #define HF_IMPLEMENTATION
 #define HF_IMPLEMENTATION_PART static
-/*
- * Assembly outside of functions jumps to it: link-time optimisation must keep the function and its
- * symbol.
- */
+/* Assembly outside of functions jumps to it: link-time optimisation must keep it. */
 #define HF_USED_BY_ASSEMBLY __attribute__((used))
 #else
 #define HF_IMPLEMENTATION_PART HF_IMPLEMENTATION
@@ -105,14 +93,10 @@ void hf_detail_nofault_watch(void);
 HF_IMPLEMENTATION size_t hf_detail_clear_bytes(void *dst, size_t len);
 HF_IMPLEMENTATION size_t hf_detail_copy_bytes(void *dst, const void *src, size_t len);
 
-/*
- * Ends a copy after a fault in a load within @reach bytes of @src, the frontier: copies byte by
- * byte to the end of its page (E2). @len: the bytes left. Returns the bytes not done.
- */
+/* After a fault in a load within @reach bytes of @src, the frontier, with @len bytes left: E2. */
 HF_IMPLEMENTATION size_t hf_detail_copy_to_page_end(void *dst, const void *src, size_t len,
 						    size_t reach);
 
-/* The implementations. */
 #define HF_DETAIL_DECLARE(linkage, name)                                                           \
 	linkage size_t hf_detail_clear_##name(void *dst, size_t len);                              \
 	linkage size_t hf_detail_copy_##name(void *dst, const void *src, size_t len);

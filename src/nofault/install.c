@@ -26,12 +26,10 @@ static const int signals[] = { SIGSEGV, SIGBUS };
 
 /*
  * The signals that a system call or an instruction of our handler may raise: the kernel kills a
- * thread that raises one while it is blocked.
+ * thread that raises one while it is blocked. All others are blocked (H4).
  *   SIGSYS   a filter of system calls that traps (seccomp's RET_TRAP), or Wine's dispatch of them
  *   SIGTRAP  a breakpoint, or single steps, of a debugger or a profiler in the process itself
  *   SIGILL   an instruction of ours that the program emulates on older processors
- * Blocked are SIGSEGV and SIGBUS, so that a fault of ours kills (H5); SIGFPE, since our handler
- * divides nothing; and all others, which are only sent.
  */
 static const int raised_by_us[] = { SIGSYS, SIGTRAP, SIGILL };
 
@@ -56,11 +54,7 @@ void hf_detail_handler_set_chosen(void)
 
 /* ---- installing --------------------------------------------------------------------------- */
 
-/*
- * Without SA_SIGINFO too: signal() drops the flags, so code that saves our handler and sets it
- * again by signal() leaves the address alone. The kernel then gives the handler no siginfo: it
- * works only if is_intact().
- */
+/* Without SA_SIGINFO, too: code that sets our handler again by signal() drops the flags. */
 static bool has_handler(const struct sigaction *action, hf_detail_handler_t *function)
 {
 	return action->sa_sigaction == function;
@@ -208,7 +202,6 @@ void hf_detail_nofault_watch(void)
 	(void)pthread_mutex_unlock(&install_lock);
 }
 
-/* Restores the default action where a handler watches. */
 static void stop_watching(void)
 {
 	struct sigaction now;
@@ -353,10 +346,7 @@ static bool thread_sleeps(int tasks, const char *name)
 	return end && end[1] && end[2] != 'R' && end[2] != 'D';
 }
 
-/*
- * A thread may be on its way to our handler's first instruction. Waits until each thread has run
- * for ENOUGH_NS, or sleeps.
- */
+/* A thread may be on its way to our handler: waits until each has run for ENOUGH_NS, or sleeps. */
 static void wait_for_deliveries(void)
 {
 	const int64_t start = now(CLOCK_MONOTONIC);
@@ -392,9 +382,7 @@ __attribute__((destructor(101))) static void end_nofault(void)
 	hf_detail_sites_leave();
 	if (hf_detail_sites_stay() || hf_nofault_remove())
 		return;
-	/*
-	 * Wait for threads before the handler's first instruction; in it; after hf_grace_leave().
-	 */
+	/* Wait for threads before the handler's first instruction; in it; after hf_grace_leave(). */
 	if (was_set)
 		wait_for_deliveries();
 	hf_grace_wait(&hf_detail_inside);

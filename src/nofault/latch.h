@@ -4,17 +4,12 @@
 /*
  * latch - two copies of the same data, of which one can always be read.
  *
- * Use when / not when
- *   For the handler's table of sites (sites.c), whose readers are signal handlers:
- *   they can't wait, and may never return (a thread that is cancelled or leaves the handler by a
- *   jump). A reader writes nothing, so nothing has to be undone. The data consists of atomics, is
- *   never freed, and must be safe to read in any mix of versions: the result is used only if
- *   hf_latch_retry() returns false. Elsewhere liburcu is better.
+ * For the handler's table of sites (sites.c), whose readers are signal handlers: they can't wait,
+ * and may never return (a thread that is cancelled or leaves the handler by a jump). A reader
+ * writes nothing. The data consists of atomics, is never freed, and must be safe to read in any mix
+ * of versions: the result is used only if hf_latch_retry() returns false.
  *
- * State
- *   version, and the copies 0 and 1: readers read copy version % 2, a writer changes the other
- *
- *        version n        readers: copy n % 2        writer: copy (n + 1) % 2, then version = n + 1
+ *      version n        readers: copy n % 2        writer: copy (n + 1) % 2, then version = n + 1
  *
  * Invariants
  *   L1  A reader that finds the version unchanged after its reads has read one copy as it was
@@ -33,33 +28,20 @@ struct hf_latch {
 	hf_atomic32_t version;
 };
 
-/**
- * hf_latch_begin - begin to read, and select the copy: the version % 2
- * hf_latch_retry - was that copy changed since? Then discard what was read
- *
- * Context:  any thread, async-signal-safe
- * Ordering: acquire; what was read before comes before its look at the version
- * Return:   the version; true: it was
- */
+/* Begin to read: returns the version, whose lowest bit is the copy. Acquire. */
 HF_INLINE uint32_t hf_latch_begin(const struct hf_latch *latch)
 {
 	return hf_atomic32_load_acquire(&latch->version);
 }
 
+/* Was that copy changed since? Then discard what was read. */
 HF_INLINE bool hf_latch_retry(const struct hf_latch *latch, uint32_t version)
 {
 	hf_atomic32_fence_acquire(&latch->version); /* L1 */
 	return hf_atomic32_load_relaxed(&latch->version) != version;
 }
 
-/**
- * hf_latch_write_begin - begin to write, and select the copy: the next version % 2
- * hf_latch_publish - from now on that copy is read
- *
- * Context:  one writer at a time, under a lock of its own
- * Ordering: what was published before comes before what is stored now; release
- * Return:   the next version
- */
+/* Begin to write, one writer at a time: returns the next version. */
 HF_INLINE uint32_t hf_latch_write_begin(const struct hf_latch *latch)
 {
 	uint32_t version = hf_atomic32_load_relaxed(&latch->version);
@@ -68,6 +50,7 @@ HF_INLINE uint32_t hf_latch_write_begin(const struct hf_latch *latch)
 	return version + 1;
 }
 
+/* From now on that copy is read. Release. */
 HF_INLINE void hf_latch_publish(struct hf_latch *latch, uint32_t version)
 {
 	hf_atomic32_store_release(&latch->version, version);

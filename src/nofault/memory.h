@@ -4,9 +4,8 @@
 /*
  * memory - what the implementations of fill, move, compare and find share.
  *
- * Stores keep E1 of implementation.h, so that the count is known when one faults. Loads need no
- * such rule: after a faulting one the rest is done byte by byte from the frontier, and a second
- * fault finds the first bad byte.
+ * Stores keep E1 of implementation.h. After a faulting load the rest is done byte by byte from the
+ * frontier, and a second fault finds the first bad byte.
  */
 #include "implementation.h"
 
@@ -22,7 +21,6 @@ static inline uint64_t hf_detail_zero_bytes(uint64_t word)
 }
 
 size_t hf_detail_fill_bytes(void *dst, uint8_t value, size_t len);
-
 size_t hf_detail_move_down_bytes(void *dst, const void *src, size_t len);
 
 /* Byte by byte from byte @at on; exact wherever a fault is. */

@@ -13,13 +13,10 @@
  *                                              not 0 if such a byte is in the 2 W at p or at r
  *   VECTOR_DIFFER_FOUR_OR(bits, p, q, r, s, label)
  *                                              not 0 if the 2 W at p and q, or r and s, differ
- * With AVX2 also, for the length of a string:
- *   VECTOR_ZEROS_FOUR_OR(bits, p, r, all, label)
- *                                              as VECTOR_HITS_FOUR_OR for the byte 0, by fewer
- *                                              instructions
- * Where loads can be masked, a form of the first two that accesses only the bytes whose bit in
- * `mask` is set:
+ *   VECTOR_ZEROS_FOUR_OR                       with AVX2: VECTOR_HITS_FOUR_OR for the byte 0, by
+ *                                              fewer instructions
  *   VECTOR_HITS_MASKED_OR, VECTOR_DIFFER_MASKED_OR
+ *                                              where loads can be masked: of the bytes of `mask`
  *   VECTOR_MASK(len)                           the mask of the first @len bytes
  *
  * How a range is covered; the accesses at its ends may overlap

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vector - clear and copy by wide accesses. A template: included once for each width, after
+ * vector - clear and copy by wide accesses. A template: included for each width, after
  *
  *   VECTOR_NAME     the functions are hf_detail_clear_<VECTOR_NAME> and hf_detail_copy_...
  *   VECTOR_TARGET   their attribute, such as __attribute__((target("avx2"))), or nothing

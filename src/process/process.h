@@ -9,10 +9,6 @@
  *   be loaded too. State that they must share (the waiters of a lock) is in a separate mapping,
  *   which each copy finds when it starts. Not for state that each copy may keep for itself.
  *
- * Example
- *   HF_DETAIL_PROCESS_STATE(parking, 1);                 in one source file
- *   table = hf_detail_process_share(parking, size, HF_DETAIL_PROCESS_WIPE);
- *
  * State
  *   For each kind of state a copy has a pointer, NULL until the copy has started, and an ELF note
  *   with the distance from the note to the pointer:
@@ -53,9 +49,8 @@ struct hf_detail_process_state {
 };
 
 /*
- * HF_DETAIL_PROCESS_STATE - this copy's pointer to one kind of state, and its note
- * @name:  at most 7 characters; the variable is hf_detail_process_<name>
- * @what:  the layout of the memory, a number below 2^24; increase it with each change
+ * This copy's pointer to one kind of state, and its note. @name: at most 7 characters; @what: the
+ * layout of the memory, a number below 2^24, to be increased with each change.
  */
 #define HF_DETAIL_PROCESS_STATE(name, what)                                                        \
 	extern struct hf_detail_process_state hf_detail_process_##name                             \
@@ -80,21 +75,13 @@ struct hf_detail_process_state {
 #define hf_detail_process_share(name, bytes, fork)                                                 \
 	hf_detail_process_find(&hf_detail_process_##name, bytes, fork)
 
-HF_BEGIN_DECLS
-
-/**
- * hf_detail_process_find - the memory of this kind, which all copies of the library share
- * @mine:  this copy's state
- * @bytes: how large it is
- * @fork:  what the child of a fork finds
- *
- * Context:  any thread; the first call should come before there are others. Not in a signal handler
- * Errors:   another copy has another layout: reported, abort
- * Return:   the memory; NULL = it could not be mapped
+/*
+ * The memory of this kind, which all copies share; NULL = it could not be mapped. The first call
+ * comes before there are other threads. Not in a signal handler.
  */
+HF_BEGIN_DECLS
 void *hf_detail_process_find(struct hf_detail_process_state *mine, size_t bytes,
 			     enum hf_detail_process_fork fork);
-
 HF_END_DECLS
 
 /* An executable or shared object, by an address in it. */

@@ -4,13 +4,9 @@
 /*
  * probe - USDT probes: places that bpftrace, perf, gdb and SystemTap can stop at or count.
  *
- * Use when / not when
- *   For rare events in the library's own files, where the arguments are at hand. Not in headers:
- *   these are compiled into programs, which would need sys/sdt.h.
- *
- * State
- *   A probe is one nop, and an ELF note that says where the nop and the arguments are; no function
- *   is called. They need -DHF_PROBES=1, which CMake sets if sys/sdt.h is installed.
+ * A probe is one nop, and an ELF note that says where the nop and the arguments are. They need
+ * -DHF_PROBES=1, which CMake sets if sys/sdt.h is installed. Not for headers: these are compiled
+ * into programs, which would need it, too.
  *
  *   probe          arguments
  *   contended      lock, kind                  a thread begins to wait for a mutex

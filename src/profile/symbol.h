@@ -31,20 +31,14 @@ enum hf_detail_name {
 	HF_DETAIL_NAME_LONG,  /* "worker+0x2c (/bin/app+0x12b3)", for addr2line */
 };
 
-/*
- * Writes a name, which is less than that if less is known. @symbols may be NULL. Returns its
- * length.
- */
+/* Writes as much of a name as is known. @symbols may be NULL. Returns the length. */
 size_t hf_detail_symbol(struct hf_detail_symbols *symbols, char *to, size_t room,
 			const void *address, enum hf_detail_name how);
 
 /* Is the address in an executable or shared object, or in its .bss? */
 bool hf_detail_symbol_is_in_object(const struct hf_detail_symbols *symbols, const void *address);
 
-/*
- * How many frames there are up to main() or the thread's function: without the C library's below
- * it.
- */
+/* How many frames there are up to main() or the thread's function. */
 uint32_t hf_detail_stack_end(struct hf_detail_symbols *symbols,
 			     const struct hf_detail_stack *stack);
 
@@ -52,10 +46,7 @@ uint32_t hf_detail_stack_end(struct hf_detail_symbols *symbols,
 typedef bool hf_detail_before_t(const void *a, const void *b);
 void hf_detail_sort(const void **items, uint32_t count, hf_detail_before_t *before);
 
-/*
- * cpp.c: "node::Worker::Run" of "_ZN4node6Worker3RunEv". Returns the length; 0 = not understood, or
- * no room.
- */
+/* cpp.c: "node::Worker::Run" of "_ZN4node6Worker3RunEv"; 0 = not understood, or no room. */
 size_t hf_detail_cpp_name(char *to, size_t room, const char *mangled);
 
 #endif

@@ -89,10 +89,7 @@ void hf_detail_table_unmap(struct hf_detail_table *table, size_t bytes)
 	memset(table, 0, sizeof(*table));
 }
 
-/*
- * Goes from the root to the entry with this key. Where there is none, @add is published; 0 =
- * none.
- */
+/* Goes from the root to the entry with this key. Where there is none, @add, if not 0, is added. */
 static uint32_t walk(struct hf_detail_table *table, uint64_t key, uint32_t add, size_t bytes)
 {
 	hf_atomic32_t *link = &table->root;

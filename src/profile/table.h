@@ -4,9 +4,8 @@
 /*
  * table - a table that grows: numbered entries, which are found by a 64-bit key.
  *
- * Use when / not when
- *   For what threads and signal handlers record: nothing here takes a lock, waits, or calls
- *   malloc(). Entries are never removed.
+ * For what threads and signal handlers record: nothing here takes a lock, waits, calls malloc() or
+ * changes errno. Entries are never removed.
  *
  * State
  *   part[i]   64 << i entries, mapped when the first of them is added. An entry never moves, so its
@@ -35,21 +34,15 @@ struct hf_detail_table_entry {
 };
 
 /*
- * All functions: async-signal-safe, no errno. @bytes: the size of an entry, the same in all calls.
- *
- * Adds an entry, whose bytes are 0. Returns its number, or 0 = no memory, or 4 million are there.
+ * Adds an entry of @bytes, the same in all calls, which are 0. Returns its number; 0 = no memory, or
+ * 4 million are there.
  */
 uint32_t hf_detail_table_add(struct hf_detail_table *table, size_t bytes);
 
-/*
- * The entry with this number, 1 to hf_detail_table_count(); NULL = it was never added or reached.
- */
+/* The entry with this number, from 1 on; NULL = it was never added or reached. */
 void *hf_detail_table_at(const struct hf_detail_table *table, uint32_t number, size_t bytes);
 
-/*
- * For a table that is only an array: the entry with any number; NULL = no memory, or above 4
- * million.
- */
+/* For a table that is only an array: the entry with any number; NULL = no memory, or too many. */
 void *hf_detail_table_reach(struct hf_detail_table *table, uint32_t number, size_t bytes);
 
 /* The highest number. Another thread may have added, but not filled in, the last ones. */

@@ -5,9 +5,8 @@
  * file - the file of a region that knows it: which mappings are the file's, and mapping it again.
  *
  * Device and inode are looked up when the region begins, by fstat(). On a few file systems (btrfs,
- * overlayfs) mappings show others; then a mapping is made and looked at. Both may wait for the
- * server of a network's or a user's file system. So neither is done between hf_grace_enter() and
- * _leave(), where it would stop the ends of all regions.
+ * overlayfs) mappings show others; then a mapping is made and looked at. Both may wait for a file's
+ * server: so neither is done between hf_grace_enter() and _leave().
  */
 #include "regions.h"
 

@@ -27,7 +27,6 @@ static bool has_page_of(const hf_region_t *r, uintptr_t address)
 	return address >= hf_detail_page_down(r->base) && address < hf_detail_region_end_page(r);
 }
 
-/* Called by the owner, or between hf_grace_enter() and _leave(). */
 static hf_region_t *find_region_in(const struct hf_detail_region_thread *thread, uintptr_t address)
 {
 	hf_region_t *r = hf_detail_region_of(hf_atomic64_load_seq_cst(&thread->top));

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * mapping - Linux user space: PROCMAP_QUERY and /proc/self/maps, by system calls alone, as maps.h.
- */
+/* mapping - Linux user space: PROCMAP_QUERY and /proc/self/maps, by system calls alone. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

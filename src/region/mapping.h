@@ -10,21 +10,14 @@
  */
 #include "../env/maps.h"
 
-/**
- * hf_detail_mapping_at - the mapping of an address or, if there is none, the next above
- * @address: to look for
- * @mapping: is set
- *
- * Context:  any thread, async-signal-safe; may change errno
- * Return:   0; -ENOENT (2): no mapping there or above; -errno: /proc can't be read
+/*
+ * The mapping of an address or, if there is none, the next above. Async-signal-safe; may change
+ * errno. Returns 0; -ENOENT: no mapping there or above; -errno: /proc can't be read.
  */
 int hf_detail_mapping_at(uintptr_t address, struct hf_detail_mapping *mapping)
 	__attribute__((visibility("hidden")));
 
-/*
- * The same. @path: gets the file's path, of a long one the end; "" or a word in brackets without a
- * file. Its room is at least 2.
- */
+/* The same. @path: gets the file's path, of a long one the end; else "" or a word in brackets. */
 int hf_detail_mapping_named(uintptr_t address, struct hf_detail_mapping *mapping, char *path,
 			    size_t room) __attribute__((visibility("hidden")));
 

@@ -20,7 +20,7 @@
 
 struct hf_detail_regions hf_detail_open_regions = { .page = 4096 }; /* set before main() */
 
-/* For debuggers: a name that does not collide with a program's. */
+/* For debuggers. */
 static const struct hf_detail_regions *const hf_detail_regions_here
 	__attribute__((used)) = &hf_detail_open_regions;
 HF_DETAIL_DEBUGGERS_KNOW(HF_DETAIL_REGION_SHARDS == 16 &&

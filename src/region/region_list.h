@@ -3,7 +3,7 @@
 #define HF_SRC_REGION_LIST_H
 /*
  * region_list - the lists of open regions, read by signal handlers of all threads. A header,
- * because the model includes it alone, and the compiler inlines it into begin and end.
+ * because tests/model/region.cpp includes it alone, and the compiler inlines it into begin and end.
  *
  * State
  *   Each thread has a list of its regions, the newest first, in its own memory. While it is not
@@ -30,8 +30,7 @@
  *   G4  A handler takes no lock, allocates nothing, and waits for no file: what is known of a
  *       region's file is looked up outside of the grace period (file.c). Threads that fault on the
  *       same loss each make their own mapping, and the lowest page counts.
- *   G5  Only pages of the range are replaced, and only for SIGBUS with BUS_ADRERR, or with
- *       gVisor's code for it.
+ *   G5  Only pages of the range are replaced, and only for SIGBUS with BUS_ADRERR, or gVisor's code.
  *   G6  A fault replaces pages of the mapping in which it happened and of no other, and a region
  *       that knows its file those of that file at that place. What it makes writable is zeros, and
  *       what the end maps over is zeros or that file. Each is looked up just before: a thread that
@@ -55,8 +54,6 @@
  *       the handlers to return: so the additions that it has read are complete, their zeros were
  *       mapped before the file, and nobody uses the other span any more. An addition since then has
  *       changed `zeros`, and its region keeps all.
- *
- * tests/model/region.cpp checks these functions.
  */
 #include "../nofault/grace.h"
 #include "holdfast/region.h"
@@ -268,7 +265,7 @@ static inline void hf_detail_regions_wait(struct hf_detail_regions *all)
 	HF_DETAIL_REGION_UNLOCK(&all->lock);
 }
 
-/* ---- healing: the file is mapped again ------------------------------------------------------ */
+/* ---- healing: the file is mapped again (R5) -------------------------------------------------- */
 
 static inline void hf_detail_region_heal_begin_visit(struct hf_detail_regions *all, hf_region_t *r,
 						     void *data)

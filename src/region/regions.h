@@ -9,8 +9,7 @@
  *   lost.c          a fault: lost pages are replaced, and the first write there is noted
  *   zeros.c         the zeros that replace them
  *   file.c          is a mapping that of the region's file? The file is mapped again
- *   call.c          hf_region_call()
- *   mapping.c       what is mapped at an address
+ *   call.c          hf_region_call(), and mapping.c what is mapped at an address
  */
 #include "../nofault/fault.h"
 #include "mapping.h"
@@ -50,16 +49,10 @@ void hf_detail_region_open(hf_region_t *r);
 bool hf_detail_region_handle(int signal, const siginfo_t *info, void *context,
 			     struct hf_detail_detour *detour);
 
-/*
- * lost.c: the end of a region that does not know its file. The zeros stay; they become writable if
- * the mapping was. Returns 0 or -errno.
- */
+/* lost.c: the end of a region without a file: its zeros become writable if the mapping was. */
 int hf_detail_region_leave_zeros(hf_region_t *r, uint64_t lost);
 
-/*
- * call.c: the detour of a fault in a region of hf_region_call(): ends the regions that the function
- * has begun, and leaves it.
- */
+/* call.c: the detour that ends the regions that hf_region_call()'s function has begun, and it. */
 __attribute__((noreturn)) void hf_detail_region_leave_call(void *region);
 
 #pragma GCC visibility pop

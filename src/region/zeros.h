@@ -9,11 +9,10 @@
  * its protection changes. So zeros can be told from memory of others.
  *
  * They lack this mark where /dev/zero cannot be opened, or is shown as anonymous memory (gVisor).
- * There, memory that is anonymous, private and can only be read is taken for zeros.
+ * There, memory that is anonymous, private and can only be read is taken for zeros. The mark may
+ * have a tag, by which hf-run knows what the zeros replace; those of regions have 0.
  *
- * The mark may have a tag, by which hf-run knows what the zeros replace; those of regions have 0.
- *
- * Context  any thread, async-signal-safe; may change errno
+ * All functions are async-signal-safe, and may change errno.
  */
 #include <sys/types.h>
 
@@ -31,10 +30,10 @@ enum hf_detail_zeros_mark {
 
 extern hf_atomic32_t hf_detail_zeros_mark;
 
-/* Is it zeros that we have mapped? Where they lack the mark: that nobody has written to. */
+/* Is it zeros that we have mapped, and, where they lack the mark, nobody has written to? */
 bool hf_detail_is_zeros(const struct hf_detail_mapping *m);
 
-/* May it be zeros? Where they lack the mark: also that somebody has written to. */
+/* The same, or where they lack the mark, zeros that somebody may have written to? */
 bool hf_detail_may_be_zeros(const struct hf_detail_mapping *m);
 
 /* The end of the zeros that follow @to without a gap, at most @end. */

@@ -27,12 +27,8 @@ struct hf_detail_report_state {
 };
 
 /*
- * hf_detail_put_text, hf_detail_put_number - append to a line
- * @to, @end: where to write, and the end of the buffer: what does not fit is left out
- * @base:     10 or 16
- *
- * Context:  any signal handler: no stdio, no allocation, no lock
- * Return:   the new end of the line, without a terminating 0
+ * Append to a line, and return its new end, without a terminating 0. What does not fit before @end
+ * is left out. For signal handlers: no stdio, no allocation, no lock. @base: 10 or 16
  */
 char *hf_detail_put_text(char *to, const char *end, const char *text) __attribute__((cold));
 char *hf_detail_put_number(char *to, const char *end, uint64_t number, unsigned int base)
@@ -47,10 +43,7 @@ void hf_detail_report_note(const char *text);
 /* Prints a line for each kind with suppressed reports; in the mode warn, without a handler. */
 void hf_detail_report_summary(void);
 
-/*
- * Makes this copy use @shared, which other copies may use already. To be called before there are
- * other threads. Returns true in the first copy that does so.
- */
+/* Makes this copy use @shared, before there are other threads. Returns true in the first copy. */
 bool hf_detail_report_share(struct hf_detail_report_state *shared);
 
 /* This copy's object is being unloaded: removes the handler that was set through it. */

@@ -5,34 +5,26 @@
 /*
  * atomic - all accesses to shared memory; atomic_partial.h is its second half.
  *
- * Use when / not when
- *   The primitives of Holdfast use this and nothing else, so that a model checker, a schedule
- *   explorer or a simulator can stand in for the hardware. Your own code is better served by
- *   <stdatomic.h>.
+ * The primitives of Holdfast use this and nothing else, so that a model checker, a schedule
+ * explorer or a simulator can stand in for the hardware. Your own code is better served by
+ * <stdatomic.h>.
  *
- * Replace it
- *   -DHF_ATOMIC_HEADER='"other.h"'           the accesses to whole words: this file's
- *   -DHF_ATOMIC_PARTIAL_HEADER='"other.h"'   the accesses to bytes and halves: atomic_partial.h's
+ *   -DHF_ATOMIC_HEADER='"other.h"'           replaces the accesses to whole words: this file's
+ *   -DHF_ATOMIC_PARTIAL_HEADER='"other.h"'   and those to bytes and halves: atomic_partial.h's
  *   docs/design/0002-shared-memory.md says what a replacement must offer.
- *
- * State
- *   hf_atomic32_t and hf_atomic64_t are opaque: only these functions and the initialiser
- *   HF_ATOMIC_INIT(n) access them. Arithmetic wraps around.
- *
- * Ordering
- *   The name has it: _relaxed, _acquire, _release, _acq_rel, _seq_cst, as C11 defines them. For a
- *   compare-and-swap it is the ordering of success; failure is always relaxed.
  *
  * Operations
  *   load          returns *p
  *   store         *p = value
  *   xchg          *p = value; returns the old value of *p
  *   try_cmpxchg   if *p == *old, *p = value and true; else *old = *p and false
- *   fetch_add     *p += n; returns the old value of *p. fetch_sub subtracts; add returns nothing
+ *   fetch_add     *p += n, which wraps around; returns the old value. fetch_sub subtracts; add
+ *                 returns nothing
  *
- * Arguments     p, aligned to the size of its type
- * Context   any
- * Errors    none
+ * Arguments   p, aligned to the size of its type, whose member is private
+ * Context     any
+ * Ordering    is in the name, as C11 defines it. For a compare-and-swap it is the ordering of
+ *             success; failure is always relaxed
  */
 
 #if defined(HF_ATOMIC_HEADER)
@@ -130,12 +122,11 @@ HF_INLINE uint64_t hf_atomic64_fetch_sub_release(hf_atomic64_t *p, uint64_t n)
 	return __atomic_fetch_sub(&p->value, n, __ATOMIC_RELEASE);
 }
 
-/* ---- Fences ------------------------------------------------------------------------------- */
+/* ---- fences ------------------------------------------------------------------------------- */
 
 /*
  * Makes an earlier relaxed load of *p, or the load half of an earlier read-modify-write, an
- * acquire. ThreadSanitizer does not understand fences; there it is an acquire load. Ordering:
- * acquire.
+ * acquire. ThreadSanitizer does not understand fences; there it is an acquire load.
  */
 HF_INLINE void hf_atomic64_fence_acquire(const hf_atomic64_t *p)
 {
@@ -147,7 +138,7 @@ HF_INLINE void hf_atomic64_fence_acquire(const hf_atomic64_t *p)
 #endif
 }
 
-/* Nothing moves across it in either direction. Ordering: full barrier. */
+/* A full memory barrier: nothing moves across it in either direction. */
 HF_INLINE void hf_atomic_fence_seq_cst(void)
 {
 #if !HF_TSAN
@@ -158,18 +149,13 @@ HF_INLINE void hf_atomic_fence_seq_cst(void)
 /*
  * The light half of an asymmetric barrier: the compiler moves nothing across, the processor may. It
  * pairs with hf_env_barrier_all() of another thread (env.h), and with nothing else.
- * Ordering: none by itself.
  */
 HF_INLINE void hf_atomic_fence_light(void)
 {
 	__asm__ volatile("" ::: "memory");
 }
 
-/*
- * A full memory barrier just before or after a read-modify-write: free where that is a barrier
- * already.
- * Ordering: full barrier.
- */
+/* The same just before or after a read-modify-write: free where that is a barrier already. */
 HF_INLINE void hf_atomic_fence_seq_cst_at_rmw(void)
 {
 #if HF_ARCH_RMW_IS_FULL_BARRIER
@@ -184,7 +170,7 @@ typedef struct hf_atomic32 {
 	hf_detail_u32 value;
 } hf_atomic32_t;
 
-/* ---- 32 bits: load and store -------------------------------------------------------------- */
+/* ---- 32 bits ------------------------------------------------------------------------------ */
 
 HF_INLINE uint32_t hf_atomic32_load_relaxed(const hf_atomic32_t *p)
 {
@@ -210,8 +196,6 @@ HF_INLINE void hf_atomic32_store_release(hf_atomic32_t *p, uint32_t value)
 {
 	__atomic_store_n(&p->value, value, __ATOMIC_RELEASE);
 }
-
-/* ---- 32 bits: exchange and compare-and-swap ----------------------------------------------- */
 
 HF_INLINE uint32_t hf_atomic32_xchg_acq_rel(hf_atomic32_t *p, uint32_t value)
 {
@@ -253,8 +237,6 @@ HF_INLINE bool hf_atomic32_try_cmpxchg_seq_cst(hf_atomic32_t *p, uint32_t *old, 
 					   __ATOMIC_RELAXED);
 }
 
-/* ---- 32 bits: arithmetic ------------------------------------------------------------------ */
-
 HF_INLINE uint32_t hf_atomic32_fetch_add_relaxed(hf_atomic32_t *p, uint32_t n)
 {
 	return __atomic_fetch_add(&p->value, n, __ATOMIC_RELAXED);
@@ -275,9 +257,7 @@ HF_INLINE void hf_atomic32_add_relaxed(hf_atomic32_t *p, uint32_t n)
 	__atomic_fetch_add(&p->value, n, __ATOMIC_RELAXED);
 }
 
-/* ---- 32 bits: fence ----------------------------------------------------------------------- */
-
-/* As hf_atomic64_fence_acquire(). Ordering: acquire. */
+/* As hf_atomic64_fence_acquire(). */
 HF_INLINE void hf_atomic32_fence_acquire(const hf_atomic32_t *p)
 {
 #if HF_TSAN
@@ -287,8 +267,6 @@ HF_INLINE void hf_atomic32_fence_acquire(const hf_atomic32_t *p)
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 #endif
 }
-
-/* ---- 32 bits: waiting --------------------------------------------------------------------- */
 
 /* Waits while *p == old, but not for long. Returns *p. Ordering: acquire. */
 HF_INLINE uint32_t hf_atomic32_wait_change_acquire(hf_atomic32_t *p, uint32_t old)

@@ -3,13 +3,12 @@
 #define HF_ATOMIC_PARTIAL_H
 #pragma GCC system_header
 /*
- * atomic_partial - accesses to a byte or a half of an atomic word: the second half of atomic.h.
+ * atomic_partial - accesses to a byte or a half of an atomic word: the second half of atomic.h,
+ * which alone includes it.
  *
- * Use when / not when
- *   Only atomic.h includes it. A queued lock releases its locked byte, a lockref's lock is half of
- *   its word: accesses of different sizes to the same memory, which C11 does not have and most
- *   model checkers do not take. For these, replace this file:
- *   -DHF_ATOMIC_PARTIAL_HEADER='"other.h"'.
+ * A queued lock releases its locked byte, a lockref's lock is half of its word: accesses of
+ * different sizes to the same memory, which C11 does not have and most model checkers do not take.
+ * So this file can be replaced apart: -DHF_ATOMIC_PARTIAL_HEADER='"other.h"'.
  *
  * State
  *   Each access is one access to these bytes, and none to the others.
@@ -18,13 +17,9 @@
  *     |       high32      |  high16  |   mid8   |  low8   |
  *     |                   |              low32             |
  *
- * Arguments
- *   p       the word, aligned to its size
- *   old     what the part must hold; gets what it held
- *   value   the new one of the part
- *
- * Context   any
- * Ordering  is in the name, as in atomic.h.
+ * Arguments   p: the word, aligned to its size; old: what the part must hold; value: its new one
+ * Context     any
+ * Ordering    is in the name, as in atomic.h
  */
 #include "atomic.h"
 
@@ -45,8 +40,6 @@ typedef uint8_t HF_MAY_ALIAS hf_detail_u8;
 /* ---- parts of 32 bits --------------------------------------------------------------------- */
 
 /*
- * Stores bits 7..0; the others are not touched. Ordering: release.
- *
  * The word may be half of a lockref, to whose whole word other threads' puts have released. The
  * processor keeps that order across a store to one byte; ThreadSanitizer would forget it.
  */
@@ -61,28 +54,24 @@ HF_INLINE void hf_atomic32_store_low8_release(hf_atomic32_t *p, uint8_t value)
 #endif
 }
 
-/* Stores bits 15..8; the others are not touched. Ordering: none. */
 HF_INLINE void hf_atomic32_store_mid8_relaxed(hf_atomic32_t *p, unsigned int value)
 {
 	__atomic_store_n((hf_detail_u8 *)&p->value + HF_DETAIL_SECOND_BYTE, (uint8_t)value,
 			 __ATOMIC_RELAXED);
 }
 
-/* Returns bits 7..0. Ordering: none. */
 HF_INLINE uint8_t hf_atomic32_load_low8_relaxed(const hf_atomic32_t *p)
 {
 	return __atomic_load_n((const hf_detail_u8 *)&p->value + HF_DETAIL_LOW_PART(4, 1),
 			       __ATOMIC_RELAXED);
 }
 
-/* Returns bits 15..8. Ordering: none. */
 HF_INLINE uint8_t hf_atomic32_load_mid8_relaxed(const hf_atomic32_t *p)
 {
 	return __atomic_load_n((const hf_detail_u8 *)&p->value + HF_DETAIL_SECOND_BYTE,
 			       __ATOMIC_RELAXED);
 }
 
-/* Returns bits 31..16. Ordering: none. */
 HF_INLINE uint16_t hf_atomic32_load_high16_relaxed(const hf_atomic32_t *p)
 {
 	return __atomic_load_n((const hf_detail_u16 *)&p->value + HF_DETAIL_HIGH_PART(4, 2),
@@ -90,10 +79,6 @@ HF_INLINE uint16_t hf_atomic32_load_high16_relaxed(const hf_atomic32_t *p)
 }
 
 #if HF_ARCH_HAS_CMPXCHG8
-/*
- * Bits 7..0 of *p: old -> value; the others are not touched. Returns false on failure. Ordering:
- * acquire.
- */
 HF_INLINE bool hf_atomic32_try_cmpxchg_low8_acquire(hf_atomic32_t *p, uint8_t old, uint8_t value)
 {
 	return __atomic_compare_exchange_n((hf_detail_u8 *)&p->value + HF_DETAIL_LOW_PART(4, 1),
@@ -103,16 +88,12 @@ HF_INLINE bool hf_atomic32_try_cmpxchg_low8_acquire(hf_atomic32_t *p, uint8_t ol
 
 /* ---- halves of 64 bits -------------------------------------------------------------------- */
 
-/*
- * The low half of the word, as an atomic of its own; both views may be used at the same time.
- * Returns its address. Ordering: none.
- */
+/* The address of the low half, as an atomic of its own; both views may be used at once. */
 HF_INLINE hf_atomic32_t *hf_atomic64_low32(hf_atomic64_t *p)
 {
 	return (hf_atomic32_t *)((hf_detail_u32 *)(void *)&p->value + HF_DETAIL_LOW_PART(8, 4));
 }
 
-/* Returns the high half. Ordering: none. */
 HF_INLINE uint32_t hf_atomic64_load_high32_relaxed(const hf_atomic64_t *p)
 {
 	return __atomic_load_n(
@@ -120,7 +101,6 @@ HF_INLINE uint32_t hf_atomic64_load_high32_relaxed(const hf_atomic64_t *p)
 		__ATOMIC_RELAXED);
 }
 
-/* Stores the high half; the low half is not touched. Ordering: none. */
 HF_INLINE void hf_atomic64_store_high32_relaxed(hf_atomic64_t *p, uint32_t value)
 {
 	__atomic_store_n((hf_detail_u32 *)(void *)&p->value + HF_DETAIL_HIGH_PART(8, 4), value,

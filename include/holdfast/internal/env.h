@@ -21,7 +21,7 @@
  *                many processors there are
  *   parking      HF_ENV_HAS_PARK, and if it is 1 hf_env_park, hf_env_unpark (wait on a word, wake
  *                its waiters), hf_env_deadline, hf_env_thread, hf_env_yield. Then there is mutex.h,
- *                and waiters of a spinlock do not queue; if it is 0 there is no mutex.h, and they do
+ *                and waiters of a spinlock do not queue
  *   lockref      HF_LOCKREF_LOCK_HEADER, if lockrefs hold another 4-byte lock: a header with the
  *                type hf_env_lockref_lock_t and the functions hf_env_lockref_lock, _trylock,
  *                _unlock and _is_locked (lockref.h has the requirements)

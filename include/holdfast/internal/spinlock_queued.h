@@ -11,10 +11,7 @@
  * lock. With some 24 processors and more that all want it and do other work in between, an MCS lock
  * is up to three times as fast (simulated: docs/design/0026; lab/variants/spinlock/mcs.h).
  *
- * Needs hf_env_node_get(), hf_env_node_put() and hf_env_node() (node.h). A thread needs one node
- * for a lock operation in progress, however many locks it holds; without one it waits outside the
- * queue. The indexes in a lock's word name nodes of this environment, so it can't share the lock
- * with another.
+ * Needs the nodes of node.h, of this environment alone: it can't share the lock with another.
  *
  * State
  *   One 32-bit word; 0 = free, and without waiters.
@@ -45,12 +42,10 @@
  *   alone, and the holder that barged (T2) increments passes by a store: a processor that has just
  *   stored a byte (T8) would have to wait for that store before it could swap the whole word.
  *
- *   Why barging: to hand the lock to another core, cache lines must move; to take it again on the
- *   same core costs a tenth of that. Letting the thread that has the line take the lock a bounded
- *   number of times makes a contended lock several times faster, and bounds the wait of the next
- *   waiter. The next waiter takes a lock that it finds free, unless others have barged since it
- *   last looked: then it lets them go on until the passes or its patience are used up.
- *   HF_SPINLOCK_QUEUED_PASSES = 0 makes the lock strictly first come, first served.
+ *   Why barging: taking the lock again on the same core costs a tenth of handing it to another. The
+ *   next waiter takes a lock that it finds free, unless others have barged since it last looked:
+ *   then it lets them go on until the passes or its patience are used up. With
+ *   HF_SPINLOCK_QUEUED_PASSES = 0 the lock is strictly first come, first served.
  *   docs/design/0004-queued-spinlock.md has the measurements.
  *
  * Invariants
@@ -76,9 +71,7 @@
  *   from it by compare-and-swaps only, which continue its release sequence. T3, T5 and T7 publish
  *   nothing; T4 hands a node over, and is release and acquire for that.
  *
- * Source
- *   The word's layout follows the field's queued spinlocks (locked byte, pending bit, queue tail);
- *   the bounded barging is ours.
+ * Source  the field's queued spinlocks (locked byte, pending bit, tail); the barging is ours
  */
 #include "wait.h"
 #include "node.h"

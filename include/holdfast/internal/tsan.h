@@ -47,8 +47,8 @@ HF_END_DECLS
 #define HF_DETAIL_TSAN_INLINE static inline __attribute__((always_inline, unused))
 
 /*
- * The mutex's name is the address behind the word's: a lockref's lock shares the word's address with
- * the count, and an unlock would forget there what puts have released.
+ * The mutex's name is the address behind the word's: a lockref's lock shares the word's address
+ * with the count, and an unlock would forget there what puts have released.
  */
 HF_DETAIL_TSAN_INLINE void *hf_detail_tsan_id(void *lock)
 {

@@ -29,11 +29,6 @@ HF_IMPLEMENTATION size_t hf_detail_copy_fsrm(void *dst, const void *src, size_t 
 
 #define VECTOR_REPEAT 1
 
-/*
- * A section for each kind of vector. Each sets what its templates take and removes it at its end,
- * so their order does not matter.
- */
-
 /* ---- SSE2 --------------------------------------------------------------------------------- */
 
 #define VECTOR_BYTES 16
@@ -171,9 +166,8 @@ fault:
 /* ---- hand: small sizes in assembly ------------------------------------------------------- */
 
 /*
- * The same as clear_small_, fill_small_ and copy_small_, but each size has its own return
- * instruction. Compilers merge the returns, and the jump to the merged one would cost a third of
- * the total time.
+ * As clear_small_, fill_small_ and copy_small_, but each size has its own return instruction:
+ * compilers merge the returns, and the jump to the merged one would cost a third of the time.
  *
  *                      clear, fill  copy    registers                        then
  *   hand_avx2, avx2    all          ..512   ymm0 on, VZEROUPPER at the end   vectors of 32 bytes
@@ -234,10 +228,7 @@ HF_USED_BY_ASSEMBLY size_t hf_detail_copy_few_fault(char *to, const char *from, 
 #define TRY(instruction, label) "1:	" instruction "\n" HF_SITE("1b", label)
 
 /* clang-format off */
-/*
- * Labels. Only those that are numbers may occur in each of the functions below. The code for sizes
- * from so many bytes on, or up to or below so many:
- */
+/* Labels. The code for sizes from so many bytes on, or below so many: */
 #define FROM_2 "21"
 #define FROM_4 "22"
 #define FROM_8 "23"
@@ -491,7 +482,7 @@ HF_ARCH_NAKED_FUNCTION(hf_detail_copy_ ## NAME, \
 	"	mov	%rdx, %rcx\n" \
 	"	jmp	hf_detail_copy_to_page_end\n")
 
-/* Parts, by 32: the first bytes, in ymm0 and up; the last ones, up to ymm7 or ymm15. */
+/* By 32: the first bytes, in ymm0 and up; the last ones, up to ymm7 or ymm15. */
 #define LOAD_FIRST_32(numbers) \
 	EACH(numbers, TRY("vmovdqu	32*\\i(%rsi), %ymm\\i", LOAD_FAULT))
 #define STORE_FIRST_32(numbers) \

@@ -2,10 +2,8 @@
 #ifndef HF_SRC_ARCH_X86_64_NOFAULT_POLICY_H
 #define HF_SRC_ARCH_X86_64_NOFAULT_POLICY_H
 /*
- * x86_64_policy - chooses the default clear and copy for a kind of processor.
- *
- * A pure function: it neither measures nor reads the processor, so a test can replay the choice for
- * every processor whose measurements are archived (docs/results), on any processor.
+ * x86_64_policy - chooses the default clear and copy for a kind of processor: a pure function, so a
+ * test can replay the choice for every processor whose measurements are archived.
  *
  * Source  docs/design/0010-choosing-clear-and-copy.md
  */
@@ -27,7 +25,6 @@ struct hf_detail_policy {
 	const char *why; /* the measurement that is the reason, for people */
 };
 
-/* hf_detail_policy_of - the choice for this processor. Ordering: none. */
 struct hf_detail_policy hf_detail_policy_of(const struct hf_detail_cpu *cpu)
 	__attribute__((visibility("hidden")));
 

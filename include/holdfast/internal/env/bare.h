@@ -20,8 +20,7 @@
  *
  * Slots        Each core has one slot, and one more for each level of interrupt that takes locks
  *              without masking: slot = core * levels + level. A slot has HF_NODES nodes, one for
- *              each queued lock that its context waits for at a time. If none is free,
- *              hf_env_node_get() returns 0, and the lock waits outside of the queue.
+ *              each queued lock that its context waits for at a time.
  *
  * Invariants   A node is in use by at most one lock operation at a time.
  *              A holder or a waiter stays on its core and is not preempted by another thread that
@@ -30,7 +29,9 @@
  *              and supplies hf_env_preempt_disable() (zephyr/seam.c).
  *              An interrupt handler leaves the set of used nodes as it found it.
  *
- * None of these functions may take a Holdfast lock: they are called from inside of one.
+ * Context      Any that takes locks. These functions take no Holdfast lock: they are called from
+ *              inside of one. The compiler moves no access across those of preemption and
+ *              interrupts, which nest.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,9 +49,8 @@ HF_BEGIN_DECLS
  * hf_env_node_put - give it back
  * @index: what hf_env_node_get() returned
  *
- * Context:  any that takes locks, and is not preempted by another that does
- * Ordering: none
- * Return:   1 + slot * HF_NODES + n, at most 32767; 0 = none is free
+ * Return:   1 + slot * HF_NODES + n, at most 32767; 0 = none is free: the lock waits outside of the
+ *           queue
  */
 uint32_t hf_env_node_get(void);
 void hf_env_node_put(uint32_t index);
@@ -62,14 +62,9 @@ HF_END_DECLS
 #define HF_ENV_PREEMPTS 0
 #endif
 
-/**
- * hf_env_preempt_disable, hf_env_preempt_enable - keep this core to the calling thread
- *
- * Every lock calls the first before it is taken and the second after it was released. Empty if
+/*
+ * Keep this core to the calling thread: before a lock is taken, and until it was released. Empty if
  * HF_ENV_PREEMPTS is 0: then only interrupts preempt.
- *
- * Context:  any; nests, and locks are released in any order
- * Ordering: none, but the compiler moves no access across
  */
 #if HF_ENV_PREEMPTS
 HF_BEGIN_DECLS
@@ -86,27 +81,15 @@ HF_INLINE void hf_env_preempt_enable(void)
 }
 #endif
 
-/**
- * hf_env_spin_hints - how many spin hints take this long? (a macro: HF_ARCH_HINT_NS comes later)
- * @ns: nanoseconds
- *
- * Not measured: computed from the typical hint, which arch/<cpu>/constants.h gives.
- *
- * Context:  any
- * Ordering: none
- * Return:   at least 1
+/*
+ * How many spin hints take this many nanoseconds? At least 1. Not measured: HF_ARCH_HINT_NS is the
+ * typical hint, of arch/<cpu>/constants.h, which is included later.
  */
 #define hf_env_spin_hints(ns) ((uint32_t)(ns) / HF_ARCH_HINT_NS + 1)
 
-/**
- * hf_env_processors - how many processors may compete for a line?
- *
- * A system with more than HF_WAIT_FEW_PROCESSORS defines HF_ENV_PROCESSORS before: a number or an
- * expression.
- *
- * Context:  any
- * Ordering: none
- * Return:   at least 1
+/*
+ * How many processors may compete for a line? At least 1. A system with more than
+ * HF_WAIT_FEW_PROCESSORS defines HF_ENV_PROCESSORS before: a number or an expression.
  */
 #ifndef HF_ENV_PROCESSORS
 #define HF_ENV_PROCESSORS 1
@@ -119,15 +102,7 @@ HF_INLINE void hf_env_preempt_enable(void)
 
 HF_BEGIN_DECLS
 
-/**
- * hf_env_irq_save - mask this core's interrupts
- * hf_env_irq_restore - restore what hf_env_irq_save() masked
- * @flags: what it returned
- *
- * Context:  any; nests
- * Ordering: none, but the compiler moves no access across
- * Return:   how they were
- */
+/* Mask this core's interrupts: returns how they were; restore that. */
 unsigned long hf_env_irq_save(void);
 void hf_env_irq_restore(unsigned long flags);
 

@@ -19,18 +19,14 @@
 #include "../../version.h"
 
 /*
- * HF_DETAIL_LINKED - on the declaration of a library function or variable that inlined code uses:
- * puts the layout number into its symbol, so headers and library of different layouts don't link
- * (version.h).
+ * On a library function or variable that inlined code uses: its symbol has the layout number, so
+ * headers and library of different layouts don't link (version.h).
  */
 #define HF_DETAIL_LINKED(name) __asm__(#name "_layout" HF_DETAIL_STRING(HF_DETAIL_LAYOUT))
 
 HF_BEGIN_DECLS
 
-/*
- * Registers and unregisters the sites (nofault/site.h) from `start` to `end`, of one executable or
- * shared object. Every translation unit does so; the same range counts once.
- */
+/* The sites (nofault/site.h) of an object. Every translation unit does so; a range counts once. */
 void hf_detail_sites_register(const void *start, const void *end)
 	HF_DETAIL_LINKED(hf_detail_sites_register) HF_API_EACH;
 void hf_detail_sites_unregister(const void *start, const void *end)
@@ -39,10 +35,8 @@ void hf_detail_sites_unregister(const void *start, const void *end)
 HF_END_DECLS
 
 /*
- * HF_ENV_REGISTER_SITES - for nofault.h: registers the sites when the object is loaded, and
- * unregisters them when it is unloaded. The linker defines the two symbols if the section exists;
- * else it would search shared libraries for them, and warn. So the constructor creates the section
- * (HF_DETAIL_SITE_NONE).
+ * For nofault.h. The linker defines the two symbols if the section exists; else it would search
+ * shared libraries for them, and warn. So the constructor creates the section.
  */
 #define HF_ENV_REGISTER_SITES                                                                      \
 	extern const char hf_detail_sites_start[] __asm__("__start_hf_nofault_sites")              \
@@ -87,13 +81,12 @@ extern uint32_t hf_detail_processors HF_API_EACH;
 
 HF_END_DECLS
 
-/* As in bare.h. */
+/* As in bare.h, here and below. */
 HF_INLINE uint32_t hf_env_spin_hints(uint32_t ns)
 {
 	return (uint32_t)((uint64_t)ns * hf_detail_spin_rate >> 16) + 1;
 }
 
-/* As in bare.h: those that the process was allowed to run on when it started. */
 HF_INLINE uint32_t hf_env_processors(void)
 {
 	return hf_detail_processors;
@@ -120,7 +113,10 @@ struct hf_atomic32;
 
 HF_BEGIN_DECLS
 
-/* Functions without HF_API are called by the library alone. */
+/*
+ * All of these: any thread; errno is kept; no ordering unless stated. Those without HF_API are
+ * called by the library alone.
+ */
 
 /**
  * hf_env_park - park, if a word still has the expected value
@@ -129,9 +125,9 @@ HF_BEGIN_DECLS
  * @deadline: from hf_env_deadline(); HF_ENV_FOREVER = none
  * @scope:    the same as that of hf_env_unpark()
  *
- * Context:  any thread; a signal handler may run meanwhile, and does not end it. errno is kept
- * Ordering: none for the caller's data; if the word is changed before hf_env_unpark(), this thread
- *           sees the change or is woken
+ * A signal handler may run meanwhile, and does not end it. If the word is changed before
+ * hf_env_unpark(), this thread sees the change or is woken.
+ *
  * Errors:   if the kernel refuses, as in a process that may not use futexes, HF_ENV_WOKEN: the
  *           caller's loop then spins
  * Return:   why it is awake
@@ -141,38 +137,26 @@ enum hf_env_parked hf_env_park(const struct hf_atomic32 *word, uint32_t expected
 
 /**
  * hf_env_unpark - wake threads that are parked at a word, in the order of parking
- * @word:  may be freed already: then no thread, or one that is parked elsewhere, is woken
- *         spuriously
+ * @word:  was changed before; may be freed already: at worst another's waiter is woken spuriously
  * @n:     the most threads to wake
  * @scope: the same as that of hf_env_park()
  *
- * Context:  any thread, any signal handler. errno is kept
- * Ordering: none for the caller's data; change the word first, so that no waiter is missed
+ * Context:  any signal handler, too
  * Return:   how many were woken
  */
 uint32_t hf_env_unpark(const struct hf_atomic32 *word, uint32_t n, enum hf_env_scope scope);
 
 /**
  * hf_env_requeue - wake one thread that is parked at a word, and move the others to another word
- * @word:     where they are parked
+ * @word:     where they are parked; was changed before
  * @expected: if the word does not have this value, all are woken
  * @to:       where the others will be woken
  * @scope:    the same as that of hf_env_park()
- *
- * Context:  any thread. errno is kept
- * Ordering: none; change the word first, so that no waiter is missed
  */
 void hf_env_requeue(const struct hf_atomic32 *word, uint32_t expected, const struct hf_atomic32 *to,
 		    enum hf_env_scope scope);
 
-/**
- * hf_env_deadline - the time a number of nanoseconds from now
- * @nanoseconds: how many
- *
- * Context:  any thread
- * Ordering: none
- * Return:   nanoseconds of a clock that is never set; HF_ENV_FOREVER if they do not fit
- */
+/* The time this many nanoseconds from now, of a clock that is never set; or HF_ENV_FOREVER. */
 uint64_t hf_env_deadline(uint64_t nanoseconds) HF_API;
 
 /**
@@ -180,26 +164,17 @@ uint64_t hf_env_deadline(uint64_t nanoseconds) HF_API;
  *
  * At some moment during the call each other thread executes a barrier: the caller then sees what
  * that thread did before it, and after it that thread sees what the caller did before the call.
- * Does nothing if membarrier() is unavailable, or this process has used up its share (an eighth of
- * wall time).
  *
- * Context:  any thread. errno is kept
  * Ordering: sequentially consistent if true; see hf_atomic_fence_light()
- * Return:   true = done
+ * Return:   false = not done: membarrier() is unavailable, or this process has used up its share
+ *           (an eighth of wall time)
  */
 bool hf_env_barrier_all(void);
 
 /* The same, however much was used: where the barrier can't be done without. */
 bool hf_env_barrier_now(void);
 
-/**
- * hf_env_signals_block, hf_env_signals_restore - block all signals in this thread; restore the mask
- * @before: what hf_env_signals_block() returned
- *
- * Context:  any thread. errno is kept
- * Ordering: none
- * Return:   the previous mask, for hf_env_signals_restore()
- */
+/* Block all signals in this thread: returns the mask before; restore that. */
 uint64_t hf_env_signals_block(void);
 void hf_env_signals_restore(uint64_t before);
 
