@@ -131,7 +131,13 @@ HF_INLINE uint64_t hf_detail_waitfree_with(uint64_t word, uint32_t count)
 	return (uint64_t)count << 32 | (uint32_t)word;
 }
 
-/* hf_lockref_waitfree_init - as hf_lockref_init() */
+/**
+ * hf_lockref_waitfree_init - a free lock and the first references
+ * @count: 0 to INT32_MAX
+ *
+ * Context:  before any other thread can see the object
+ * Ordering: none
+ */
 HF_INLINE void hf_lockref_waitfree_init(hf_lockref_waitfree_t *l, int32_t count)
 {
 	HF_DETAIL_VALIDATE_INIT(hf_detail_waitfree_lock(l));
@@ -165,6 +171,9 @@ HF_INLINE bool hf_lockref_waitfree_is_dead(const hf_lockref_waitfree_t *l)
  * hf_lockref_waitfree_lock - as hf_lockref_lock(): no other thread can kill or revive the object
  * hf_lockref_waitfree_trylock - as hf_lockref_trylock()
  * hf_lockref_waitfree_unlock - as hf_lockref_unlock()
+ *
+ * Ordering: acquire; acquire if true, none if false; release
+ * Return:   of trylock true = locked
  */
 HF_INLINE void hf_lockref_waitfree_lock(hf_lockref_waitfree_t *l)
 	HF_ACQUIRE(l) HF_NO_THREAD_SAFETY_ANALYSIS
