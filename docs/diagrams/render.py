@@ -149,19 +149,6 @@ def faults(source, stem):
     return wrong_text(source, text) + wrong_drawing(text, read(path))
 
 
-def mutants(source):
-    """{name: function that finds the flaw}, for tests/guide/run.py."""
-    text = read(os.path.join(folder(source), "spinlock.dot"))
-    svg = read(os.path.join(folder(source), "spinlock.svg"))
-    return {
-        "a transition left out of a diagram": lambda: wrong_text(source, text.replace("T7", "T8")),
-        "a stale drawing": lambda: wrong_drawing(text + "\n", svg),
-        "a wide drawing": lambda: wrong_drawing(text, re.sub('width="[0-9]+"', 'width="900"', svg, count=1)),
-        "small letters": lambda: wrong_drawing(text, svg.replace('font-size="14.00"', 'font-size="9.00"')),
-        "a colour without a dark form": lambda: wrong_drawing(text, svg.replace("#111111", "#123456")),
-    }
-
-
 def main(wanted):
     source = os.path.dirname(os.path.dirname(HERE))
     bad = 0

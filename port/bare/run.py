@@ -9,7 +9,6 @@ A mutant must fail in the way that IMAGES names. Each passed case and each caugh
 "N passed, N failed". Exits with 1 if anything failed, with 77 if a program is missing.
 """
 import os
-import re
 import subprocess
 import sys
 

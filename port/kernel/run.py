@@ -17,7 +17,6 @@ import os
 import platform
 import re
 import shutil
-import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))

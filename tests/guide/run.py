@@ -8,7 +8,6 @@
   names     every hf_*, HF_*, hf::* and HOLDFAST_* in a guide exists
   complete  the index of the design documents lists them all, and reports.md each kind of report with its text
   diagrams  docs/diagrams: the drawings were made from their texts, and the texts agree with the headers
-  mutants   guides and diagrams with one flaw each, which its check must find
 
 A fence's first word is the language; the second says how it is checked:
 
@@ -195,36 +194,6 @@ def wrong(check, *arguments):
         return str(why)
 
 
-def mutants(tools, texts, known, render, index):
-    """[(name, check, argument)]: each checks a text with one flaw, which must be found."""
-    def altered(text, old, now):
-        if old not in text:
-            sys.exit("no text has %s" % old)  # not Failed, which would count as found
-        return text.replace(old, now)
-
-    def code(text):
-        for _, check, *arguments in code_checks(tools, "mutant.md", text):
-            check(*arguments)
-
-    cases = {
-        "a program that fails": lambda: code("```c program\nint main(void)\n{\n\treturn 1;\n}\n```\n"),
-        "declarations that do not compile": lambda: code("```c declarations\nhf_mutex_t lock;\n```\n"),
-        "another output": lambda: code("```sh run\necho one\n```\n```text output\ntwo\n```\n"),
-        "a quotation that is not in its file": lambda: code("```c quote=examples/must.h\nint x;\n```\n"),
-        "a block without a mark": lambda: code("```c\nint x;\n```\n"),
-        "an operation that does not exist": lambda: unknown_names("`hf_mutex_lock_forever()`", known),
-        "a group that does not exist": lambda: unknown_names("`hf_mutexes_*`", known),
-        "a kind with other words": lambda: missing_texts(
-            tools.source, altered(texts["reports.md"], "underflow; use after free", "underflow")),
-        "a decision that the index lacks": lambda: missing_pages(index, altered(read(index), "(0014-mutex.md)", "")),
-        **render.mutants(tools.source),
-    }
-
-    def found(flaw):
-        return [] if wrong(flaw) else ["the flaw is not found"]
-    return [("mutants: " + name, found, flaw) for name, flaw in cases.items()]
-
-
 def main():
     args = arguments(__doc__, "source-dir", "work-dir", "build-dir", "cmake", "cc", "cxx", names="pattern")
     for option in ("source_dir", "work_dir"):
@@ -240,7 +209,6 @@ def main():
     for guide, text in texts.items():
         todo += [*code_checks(tools, guide, text), ("names " + guide, unknown_names, text, known)]
     todo += [("diagrams " + stem, render.faults, tools.source, stem) for stem in render.stems(tools.source)]
-    todo += mutants(tools, texts, known, render, index)
     todo = [check for check in todo if not args.pattern or any(pattern in check[0] for pattern in args.pattern)]
 
     results = Checks()
