@@ -11,9 +11,7 @@
  *   nor where the compiler reads C headers (Zig, Swift, Go's cgo): inline functions cost less than
  *   a call. Linux user space only.
  *
- * Operations
- *   hf_extern_constant         the value of a constant; the size or alignment of a type
- *   hf_extern_constant_name    lists the names that it knows
+ * Operations  hf_extern_constant, hf_extern_constant_name
  *
  * The rule for functions
  *   libholdfast-extern has a symbol for each inline function of Holdfast, under its own name and

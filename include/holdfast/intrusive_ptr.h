@@ -42,8 +42,8 @@
  * Ordering    none, also of copies; acquire of retain_not_zero if not null. Dropping a reference is
  *             a release, and the last one an acquire before the object is freed
  *
- * Errors      those of the refcount: too many owners saturate the count (ADD_OVF), and the object is
- *             never freed. A reference taken in the object's own destructor is ADD_UAF.
+ * Errors      those of the refcount: too many owners saturate the count (ADD_OVF), and the object
+ *             is never freed. A reference taken in the object's own destructor is ADD_UAF.
  *
  * Invariants  An intrusive_ptr that is not null owns one reference of its object. The count is the
  *             object's, not its value's: a copy of an object has one reference, and an assignment

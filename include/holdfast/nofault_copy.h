@@ -192,7 +192,7 @@ template <class Span>
 	return hf_detail_clear_objects(span.data(), span.size());
 }
 
-/* copy_nofault - the same for a copy; returns the bytes not copied, also for want of room in `to`. */
+/* copy_nofault - the same of a copy; bytes for which `to` has no room count as not copied. */
 template <class To, class From>
 [[nodiscard]] inline size_t copy_nofault(To &&to, const From &from)
 {

@@ -271,7 +271,7 @@ template <class Span>
 	return hf_detail_fill_objects(span.data(), span.size(), value);
 }
 
-/* copy_nofault_words - the same; returns the WORDS not copied, also for want of room in `to`. */
+/* copy_nofault_words - the same, in WORDS; those without room in `to` count as not copied. */
 template <class To, class From>
 [[nodiscard]] inline size_t copy_nofault_words(To &&to, const From &from)
 {

@@ -7,8 +7,7 @@
  *
  * Use when / not when
  *   As nofault_copy.h, for one word of 8 to 64 bits. They are inline: in user space the path
- *   without a fault is the plain instruction. In user space a handler must be installed
- *   (nofault_handler.h); safe.h has loads that work where SIGSEGV is blocked.
+ *   without a fault is the plain instruction.
  *
  * Operations
  *   hf_load8_nofault, hf_load16_, hf_load32_, hf_load64_nofault       0 or -EFAULT
@@ -37,10 +36,7 @@
 #include "internal/tsan.h"
 #include "nofault_handler.h"
 
-/*
- * One access to a word, of which these bytes are read and these are written. Where memory must be
- * opened before an access, HF_ENV_TOUCH does so.
- */
+/* One access to a word, of which these bytes are read and these are written. */
 #ifdef HF_ENV_TOUCH
 #define HF_DETAIL_WORD(p, read, written, access)                                                   \
 	HF_ENV_TOUCH(p, (read) | (written), -HF_EFAULT, access)
@@ -72,7 +68,7 @@
 
 /**
  * hf_load8_nofault, hf_load16_nofault, hf_load32_nofault, hf_load64_nofault - read one word
- * @value: gets the word; unchanged after a fault
+ * @value: gets the word
  *
  * Return:   0, or -EFAULT (14)
  */

@@ -62,7 +62,7 @@ enum hf_report_kind {
 	HF_REPORT_SATURATED,         /* any of inc to sub on a saturated count: it leaks already */
 	HF_REPORT_LOCK_HELD_AT_EXIT, /* held by a thread that ends (HF_VALIDATE) */
 	HF_REPORT_REGION_OPEN_AT_EXIT, /* region open in a thread that ends: it is closed */
-	HF_REPORT_LOCK_UPGRADE, /* write-lock by a thread that reads it: it deadlocks (HF_VALIDATE) */
+	HF_REPORT_LOCK_UPGRADE, /* write-lock by a thread that reads it: deadlock (HF_VALIDATE) */
 	HF_REPORT_LOCK_WRONG_KIND, /* a reader unlocks as a writer, or the reverse (HF_VALIDATE) */
 	HF_REPORT_LOCK_DEPTH_OVF,  /* a recursive mutex locked too often: it stays locked */
 	HF_REPORT_KINDS

@@ -15,8 +15,8 @@ HF_BEGIN_DECLS
 void hf_detail_env_print(const char *line, size_t len);
 
 /*
- * HF_ENV_HAS_PLACES: writes which object an address is in, and at which offset: " (/bin/app+0x12b3)",
- * or nothing. Returns the length. Async-signal-safe.
+ * HF_ENV_HAS_PLACES: writes which object an address is in, and where: " (/bin/app+0x12b3)", or
+ * nothing. Returns the length. Async-signal-safe.
  */
 size_t hf_detail_env_place(char *to, size_t room, const void *site);
 
@@ -40,6 +40,9 @@ uint64_t hf_detail_env_thread(void);
 
 /* Has this thread of this process ended? */
 bool hf_detail_env_thread_is_gone(uint64_t thread);
+
+/* Anonymous memory; NULL = there is none. Async-signal-safe; keeps errno. */
+void *hf_detail_env_map(size_t bytes);
 
 /* Monotonic time, in nanoseconds. Async-signal-safe. */
 uint64_t hf_detail_env_now(void);

@@ -19,6 +19,18 @@
 #include "../cpu/cpu.h"
 #include "env.h"
 
+/* The result of a system call, or -errno; errno is kept. */
+#define QUIETLY(call)                                                                              \
+	__extension__({                                                                            \
+		int hf_kept = errno;                                                               \
+		long hf_result = (call);                                                           \
+                                                                                                   \
+		if (hf_result < 0)                                                                 \
+			hf_result = -errno;                                                        \
+		errno = hf_kept;                                                                   \
+		hf_result;                                                                         \
+	})
+
 /* ---- the clock, processors ---------------------------------------------------------------- */
 
 uint64_t hf_detail_env_now(void)
@@ -58,19 +70,14 @@ static void find_rate(void)
 	hf_detail_spin_rate = (uint32_t)(rate < LEAST ? LEAST : rate > MOST ? MOST : rate);
 }
 
-/*
- * Counts the processors in the affinity mask, which a container or taskset may limit. Uses the
- * system call, because libc's mask has room for 1,024 only.
- */
+/* A container or taskset may limit them. By the system call: libc's mask has 1,024 bits only. */
 static void count_processors(void)
 {
 	enum { WORDS = 256 };
 	unsigned long set[WORDS];
-	int kept = errno;
-	long bytes = syscall(SYS_sched_getaffinity, 0, sizeof(set), set);
+	long bytes = QUIETLY(syscall(SYS_sched_getaffinity, 0, sizeof(set), set));
 	uint32_t n = 0;
 
-	errno = kept;
 	for (long i = 0; i < bytes / (long)sizeof(set[0]); i++)
 		n += (uint32_t)__builtin_popcountl(set[i]);
 	if (n)
@@ -79,9 +86,8 @@ static void count_processors(void)
 
 uint32_t hf_env_processor(void)
 {
-	int kept = errno, processor = sched_getcpu();
+	long processor = QUIETLY(sched_getcpu());
 
-	errno = kept;
 	return processor > 0 ? (uint32_t)processor : 0;
 }
 
@@ -92,10 +98,7 @@ uint64_t hf_env_thread(void)
 
 void hf_env_yield(void)
 {
-	int kept = errno;
-
-	(void)sched_yield();
-	errno = kept;
+	(void)QUIETLY(sched_yield());
 }
 
 void hf_detail_env_hide_features(void)
@@ -120,50 +123,31 @@ __attribute__((constructor(101))) static void start_env(void)
 
 /* ---- parking ------------------------------------------------------------------------------ */
 
-/* With 32 bits the C library's time may have 64 (_TIME_BITS=64, musl), for another system call. */
-#if !defined(SYS_futex_time64)
-enum { FUTEX = SYS_futex };
-#elif !defined(SYS_futex)
-enum { FUTEX = SYS_futex_time64 };
-#else
-enum { FUTEX = sizeof(time_t) > sizeof(long) ? SYS_futex_time64 : SYS_futex };
-#endif
-
 /* From <linux/futex.h>, which musl-gcc does not find. */
-enum {
-	HF_DETAIL_FUTEX_WAKE = 1,
-	HF_DETAIL_FUTEX_CMP_REQUEUE = 4,
-	HF_DETAIL_FUTEX_WAIT_BITSET = 9,
-	HF_DETAIL_FUTEX_PRIVATE_FLAG = 128,
-};
-#define HF_DETAIL_FUTEX_BITSET_MATCH_ANY 0xffffffffu
+enum { WAKE = 1, CMP_REQUEUE = 4, WAIT_BITSET = 9, PRIVATE_FLAG = 128 };
+#define MATCH_ANY 0xffffffffu
 
 static int operation(int what, enum hf_env_scope scope)
 {
-	return scope == HF_ENV_SHARED ? what : what | HF_DETAIL_FUTEX_PRIVATE_FLAG;
+	return scope == HF_ENV_SHARED ? what : what | PRIVATE_FLAG;
 }
 
 enum hf_env_parked hf_env_park(const struct hf_atomic32 *word, uint32_t expected, uint64_t deadline,
 			       enum hf_env_scope scope)
 {
 	struct timespec when;
-	int kept = errno;
 	long error;
 
 	when.tv_sec = (time_t)(deadline / 1000000000u);
 	when.tv_nsec = (long)(deadline % 1000000000u);
-	do {
-		/* WAIT_BITSET takes an absolute time: restarts after a signal don't lengthen it. */
-		error = syscall(FUTEX, word, operation(HF_DETAIL_FUTEX_WAIT_BITSET, scope),
-				expected, deadline == HF_ENV_FOREVER ? NULL : &when, NULL,
-				HF_DETAIL_FUTEX_BITSET_MATCH_ANY);
-	} while (error && errno == EINTR);
-	if (error)
-		error = errno;
-	errno = kept;
-	if (error == EAGAIN)
+	do { /* WAIT_BITSET takes an absolute time: restarts after a signal don't lengthen it. */
+		error = QUIETLY(syscall(SYS_futex, word, operation(WAIT_BITSET, scope), expected,
+					deadline == HF_ENV_FOREVER ? NULL : &when, NULL,
+					MATCH_ANY));
+	} while (error == -EINTR);
+	if (error == -EAGAIN)
 		return HF_ENV_CHANGED;
-	return error == ETIMEDOUT ? HF_ENV_TIMEOUT : HF_ENV_WOKEN;
+	return error == -ETIMEDOUT ? HF_ENV_TIMEOUT : HF_ENV_WOKEN;
 }
 
 enum { PAUSE_YIELDS = 16, PAUSE_NS = 50000 };
@@ -180,24 +164,19 @@ void hf_detail_env_pause(uint32_t n)
 
 uint32_t hf_env_unpark(const struct hf_atomic32 *word, uint32_t n, enum hf_env_scope scope)
 {
-	int kept = errno;
 	/* The kernel's count is signed. */
-	long woken = syscall(FUTEX, word, operation(HF_DETAIL_FUTEX_WAKE, scope),
-			     n < INT32_MAX ? n : INT32_MAX, NULL, NULL, 0);
+	long woken = QUIETLY(syscall(SYS_futex, word, operation(WAKE, scope),
+				     n < INT32_MAX ? n : INT32_MAX, NULL, NULL, 0));
 
-	errno = kept;
 	return woken > 0 ? (uint32_t)woken : 0;
 }
 
 void hf_env_requeue(const struct hf_atomic32 *word, uint32_t expected, const struct hf_atomic32 *to,
 		    enum hf_env_scope scope)
 {
-	int kept = errno;
-
-	if (syscall(FUTEX, word, operation(HF_DETAIL_FUTEX_CMP_REQUEUE, scope), 1, INT32_MAX, to,
-		    expected) < 0)
+	if (QUIETLY(syscall(SYS_futex, word, operation(CMP_REQUEUE, scope), 1, INT32_MAX, to,
+			    expected)) < 0)
 		(void)hf_env_unpark(word, UINT32_MAX, scope);
-	errno = kept;
 }
 
 /* From <linux/membarrier.h>, which old systems lack. */
@@ -206,11 +185,13 @@ enum { PRIVATE_EXPEDITED = 1 << 3, REGISTER_PRIVATE_EXPEDITED = 1 << 4 };
 static bool barrier(void)
 {
 #ifdef SYS_membarrier
-	if (syscall(SYS_membarrier, PRIVATE_EXPEDITED, 0, 0) == 0)
-		return true;
+	long error = QUIETLY(syscall(SYS_membarrier, PRIVATE_EXPEDITED, 0, 0));
+
 	/* Not registered yet, or not allowed any more: a program may enter a sandbox any time. */
-	return errno == EPERM && syscall(SYS_membarrier, REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0 &&
-	       syscall(SYS_membarrier, PRIVATE_EXPEDITED, 0, 0) == 0;
+	if (error == -EPERM)
+		error = QUIETLY(syscall(SYS_membarrier, REGISTER_PRIVATE_EXPEDITED, 0, 0) ||
+				syscall(SYS_membarrier, PRIVATE_EXPEDITED, 0, 0));
+	return error == 0;
 #else
 	return false;
 #endif
@@ -232,10 +213,8 @@ bool hf_env_barrier_all(void)
 bool hf_env_barrier_now(void)
 {
 	uint64_t start = hf_detail_env_now(), end;
-	int kept = errno;
 	bool done = barrier();
 
-	errno = kept;
 	end = hf_detail_env_now();
 	if (end - start > BARRIER_ALONE_NS)
 		hf_atomic64_store_relaxed(&earliest_barrier, end + 7 * (end - start));
@@ -249,29 +228,19 @@ uint64_t hf_detail_env_thread(void)
 
 bool hf_detail_env_thread_is_gone(uint64_t thread)
 {
-	int kept = errno;
-	bool is_gone = syscall(SYS_tgkill, thread >> 32, (uint32_t)thread, 0) != 0 &&
-		       errno == ESRCH;
-
-	errno = kept;
-	return is_gone;
+	return QUIETLY(syscall(SYS_tgkill, thread >> 32, (uint32_t)thread, 0)) == -ESRCH;
 }
 
 /* Use the kernel's mask of 64 signals: libc's functions leave out those that libc itself uses. */
 uint64_t hf_env_signals_block(void)
 {
 	uint64_t all = UINT64_MAX, before = 0;
-	int kept = errno;
 
-	(void)syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, sizeof(before));
-	errno = kept;
+	(void)QUIETLY(syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, sizeof(before)));
 	return before;
 }
 
 void hf_env_signals_restore(uint64_t before)
 {
-	int kept = errno;
-
-	(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
-	errno = kept;
+	(void)QUIETLY(syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before)));
 }

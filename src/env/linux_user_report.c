@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * linux_user_report - Linux user space: variables, prints reports, finds the object of a call site.
+ * linux_user_report - Linux user space: variables, memory, reports, the object of a call site.
  * Apart from linux_user.c: a program that waits for nothing does not link that.
  */
 #define _GNU_SOURCE /* secure_getenv */
@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "holdfast/report.h"
@@ -50,6 +51,15 @@ void hf_detail_env_warn(const char *variable, const char *value, const char *wha
 
 	(void)dprintf(STDERR_FILENO, "holdfast: %s=%s%s", variable, value, what);
 	errno = kept;
+}
+
+void *hf_detail_env_map(size_t bytes)
+{
+	int kept = errno;
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	errno = kept;
+	return at == MAP_FAILED ? NULL : at;
 }
 
 /* 1: the layout of struct hf_detail_report_state, and of a handler's arguments. */

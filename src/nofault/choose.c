@@ -28,9 +28,12 @@ static void set_limits(struct hf_detail_limits *limits, uint64_t repeat_from, ui
 }
 
 #if HF_ARCH_HAS_REP
-/* Of the default clear and copy: an enum hf_detail_vectors. */
-static hf_atomic32_t vectors[] = { HF_ATOMIC_INIT(HF_DETAIL_VECTORS_SSE2),
-				   HF_ATOMIC_INIT(HF_DETAIL_VECTORS_SSE2) };
+static struct hf_detail_policy policy_here(void)
+{
+	struct hf_detail_cpu cpu = hf_detail_cpu_known();
+
+	return hf_detail_policy_of(&cpu);
+}
 #endif
 
 static const struct {
@@ -55,18 +58,6 @@ static const struct {
 /* Rows. The default on x86-64: HAND and an enum hf_detail_vectors. */
 enum { GENERIC, HAND = 2, STP = 1, DC_ZVA };
 
-static unsigned int default_row(bool copies)
-{
-#if HF_ARCH_HAS_REP
-	return HAND + hf_atomic32_load_relaxed(&vectors[copies]);
-#elif HF_ARCH_HAS_PAIR
-	return !copies && hf_detail_has_dc_zva() ? DC_ZVA : STP;
-#else
-	(void)copies;
-	return GENERIC;
-#endif
-}
-
 /* ---- choosing ----------------------------------------------------------------------------- */
 
 /* Until hf_detail_nofault_start() has run. */
@@ -75,10 +66,19 @@ hf_atomic64_t hf_detail_copy = HF_ATOMIC_INIT((uintptr_t)hf_detail_copy_generic)
 
 void hf_detail_nofault_choose(void)
 {
-	hf_atomic64_store_relaxed(&hf_detail_clear,
-				  (uintptr_t)implementations[default_row(false)].clear);
-	hf_atomic64_store_relaxed(&hf_detail_copy,
-				  (uintptr_t)implementations[default_row(true)].copy);
+	unsigned int clear = GENERIC, copy = GENERIC;
+
+#if HF_ARCH_HAS_REP
+	struct hf_detail_policy policy = policy_here();
+
+	clear = HAND + policy.clear;
+	copy = HAND + policy.copy;
+#elif HF_ARCH_HAS_PAIR
+	clear = hf_detail_has_dc_zva() ? DC_ZVA : STP;
+	copy = STP;
+#endif
+	hf_atomic64_store_relaxed(&hf_detail_clear, (uintptr_t)implementations[clear].clear);
+	hf_atomic64_store_relaxed(&hf_detail_copy, (uintptr_t)implementations[copy].copy);
 }
 
 /* ---- names -------------------------------------------------------------------------------- */
@@ -119,13 +119,10 @@ static void start_limits(void)
 	uint64_t clear_from = UINT64_MAX, copy_from = UINT64_MAX;
 
 #if HF_ARCH_HAS_REP
-	struct hf_detail_cpu cpu = hf_detail_cpu_known();
-	struct hf_detail_policy policy = hf_detail_policy_of(&cpu);
+	struct hf_detail_policy policy = policy_here();
 
 	clear_from = policy.clear_repeat_from;
 	copy_from = policy.copy_repeat_from;
-	hf_atomic32_store_relaxed(&vectors[0], policy.clear);
-	hf_atomic32_store_relaxed(&vectors[1], policy.copy);
 #endif
 	set_limits(&hf_detail_clear_limits, clear_from, stream_from);
 	set_limits(&hf_detail_copy_limits, copy_from, stream_from);
@@ -158,9 +155,7 @@ void hf_detail_memory_start(void)
 		hf_atomic64_store_relaxed(&hf_detail_words,
 					  (uintptr_t)hf_detail_words_of_this_cpu());
 #if HF_ARCH_HAS_REP
-	struct hf_detail_cpu cpu = hf_detail_cpu_known();
-
-	enum hf_detail_vectors vectors = hf_detail_policy_of(&cpu).clear;
+	enum hf_detail_vectors vectors = policy_here().clear;
 
 	if (vectors == HF_DETAIL_VECTORS_SSE2)
 		hf_detail_memory_use(hf_detail_fill_sse2, hf_detail_move_sse2,

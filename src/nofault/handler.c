@@ -29,7 +29,6 @@
 #include "fault.h"
 #include "handler.h"
 #include "jump.h"
-#include "sites.h"
 
 #include "../env/env.h"
 #include "../profile/probe.h"

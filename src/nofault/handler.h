@@ -2,11 +2,13 @@
 #ifndef HF_SRC_NOFAULT_HANDLER_H
 #define HF_SRC_NOFAULT_HANDLER_H
 /*
- * handler - what handler.c and install.c share: our handlers, and the actions that they replaced.
+ * handler - what handler.c, install.c and sites.c share: our handlers, the actions that they
+ * replaced, and the table of the instructions that may fault.
  */
 #include <signal.h>
 
 #include "grace.h"
+#include "holdfast/nofault.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -39,6 +41,16 @@ static inline bool hf_detail_is_ignored(const struct sigaction *action)
 {
 	return action->sa_handler == SIG_IGN;
 }
+
+/* sites.c: returns where to continue after a fault at @pc; 0 = not a site. Async-signal-safe. */
+uintptr_t hf_detail_sites_find(uintptr_t pc);
+
+/* Does the object that this copy of the library is in stay loaded until the process ends? */
+bool hf_detail_sites_stay(void);
+
+/* At the end: removes the object's own sites; and frees the tables, when no handler can run. */
+void hf_detail_sites_leave(void);
+void hf_detail_sites_free(void);
 
 #pragma GCC visibility pop
 

@@ -20,7 +20,6 @@
 #include "fault.h"
 #include "handler.h"
 #include "implementation.h"
-#include "sites.h"
 
 static const int signals[] = { SIGSEGV, SIGBUS };
 
@@ -382,7 +381,7 @@ __attribute__((destructor(101))) static void end_nofault(void)
 	hf_detail_sites_leave();
 	if (hf_detail_sites_stay() || hf_nofault_remove())
 		return;
-	/* Wait for threads before the handler's first instruction; in it; after hf_grace_leave(). */
+	/* Wait for threads before the handler's first instruction; in it; after its last step. */
 	if (was_set)
 		wait_for_deliveries();
 	hf_grace_wait(&hf_detail_inside);

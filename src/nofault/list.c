@@ -41,7 +41,7 @@ struct place {
 	size_t left;
 };
 
-/* Skips to a range with bytes left; there must be one. */
+/* Skips to a range with bytes left, of which there is one. */
 static inline void find_byte(struct place *p)
 {
 	while (!p->left) {

@@ -12,10 +12,7 @@
 
 enum { PIECES = 16 };
 
-/*
- * Would a fault reach our handler? Uses system calls directly, to avoid wrappers of the C library
- * and of sanitizers.
- */
+/* Would a fault reach our handler? By system calls, without wrappers of sanitizers. */
 static bool faults_are_ours(void)
 {
 	sigset_t mask;

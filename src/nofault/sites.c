@@ -16,8 +16,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "handler.h"
 #include "latch.h"
-#include "sites.h"
 
 #include "../env/env.h"
 #include "../process/process.h"

@@ -6,10 +6,7 @@
 #include "../env/env.h"
 #include "implementation.h"
 
-/*
- * Here, and not with the rest of Linux user space: choose.c calls it, so a program that links the
- * static library gets this file, and with it the constructor.
- */
+/* Here, since choose.c calls it: so static programs get this file, with its constructor. */
 uint64_t hf_detail_env_cache_bytes(void)
 {
 #ifdef _SC_LEVEL4_CACHE_SIZE /* glibc has it, musl doesn't */

@@ -164,9 +164,8 @@ static void *find_or_map(struct hf_detail_process_state *mine, size_t bytes,
 
 	(void)dl_iterate_phdr(each_object, &search);
 	if (!search.found) {
-		memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-			      0);
-		if (memory == MAP_FAILED)
+		memory = hf_detail_env_map(bytes);
+		if (!memory)
 			return NULL;
 		search.offered = (uint64_t)(uintptr_t)memory;
 		(void)dl_iterate_phdr(each_object, &search);

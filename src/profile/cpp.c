@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cpp - the qualified name in a mangled name of C++, or of Rust's older form: a stack of mangled
- * names does not fit on a screen. "_ZN4node6Worker3RunEv" is node::Worker::Run; arguments and
- * those of templates are left out. What it does not understand stays as it is: operators other than
- * a call, abbreviations such as Ss, and rare types.
+ * cpp - the qualified name in a mangled name of C++, or of Rust's older form, without arguments:
+ * "_ZN4node6Worker3RunEv" is node::Worker::Run. What it does not understand stays as it is:
+ * operators other than a call, abbreviations such as Ss, and rare types.
  *
- * Like symbol.c, it allocates nothing and takes no lock. The name comes from a file, so it may be
- * anything that ends with a zero.
+ * Like symbol.c, it allocates nothing and takes no lock. The name may be anything that ends with 0.
  */
 #include <string.h>
 

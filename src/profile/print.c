@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../env/env.h"
 #include "profile.h"
 
 enum { FRAMES_SHOWN = 5, LONGEST_PUT = 1024 };
@@ -72,17 +73,9 @@ uint64_t hf_detail_to_ns(const struct hf_detail_printer *p, uint64_t ticks)
 	return p->ticks ? (uint64_t)((hf_detail_wide_t)ticks * p->ns / p->ticks) : 0;
 }
 
-static void *allocate(size_t bytes)
-{
-	void *memory =
-		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	return memory == MAP_FAILED ? NULL : memory;
-}
-
 struct hf_detail_printer *hf_detail_printer_open(size_t row_bytes, uint64_t ticks, uint64_t ns)
 {
-	struct hf_detail_printer *p = allocate(sizeof(*p));
+	struct hf_detail_printer *p = hf_detail_env_map(sizeof(*p));
 
 	if (!p)
 		return NULL;
@@ -155,7 +148,7 @@ static bool comes_before(const void *one, const void *other)
 const struct hf_detail_row **hf_detail_printer_sort(struct hf_detail_printer *p, uint32_t *count)
 {
 	uint32_t all = hf_detail_table_count(&p->rows);
-	const void **order = all ? allocate(all * sizeof(*order)) : NULL;
+	const void **order = all ? hf_detail_env_map(all * sizeof(*order)) : NULL;
 
 	*count = order ? all : 0;
 	for (uint32_t i = 0; i < *count; i++)

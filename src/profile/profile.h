@@ -4,11 +4,8 @@
 /*
  * profile - the recorder of waits, and its printer: of HOLDFAST_PROFILE, and of hf-run --profile.
  *
- * State
- *   A site is what threads waited for, and where. The library has one table of sites for all its
- *   copies in a process: a site is a lock and one call. hf-run has a table of its own: a site is a
- *   place that makes mutexes, and a stack of up to eight frames. hf-run also counts what happens
- *   without a wait (tools/hf-run/run_profile.c).
+ * A site is what threads waited for, and where: in the library's table, which all copies in a
+ * process share, a lock and one call; in hf-run's own, a place that makes mutexes, and a stack.
  *
  * Invariants
  *   P1  Counting takes no lock and never waits, because threads that have just taken a lock do it,
@@ -16,8 +13,7 @@
  *   P2  The memory is bounded: a table has 65,536 sites, of 136 bytes. Waits at further ones are
  *       counted as dropped.
  *   P3  Printing may happen in a signal handler, on a stack of 16 KiB, and while threads hold any
- *       lock: so neither malloc() nor stdio's streams, and what is large is mapped. Numbers that
- *       change meanwhile are read one by one.
+ *       lock: so neither malloc() nor stdio's streams, and what is large is mapped.
  *   P4  A site is printed if it has waits, which are counted last (release) and read first
  *       (acquire): its other members are then filled in, and its times are at least those of the
  *       waits.
@@ -91,7 +87,7 @@ void hf_detail_printer_close(struct hf_detail_printer *p);
 /* Finds or adds a row, whose members are 0; NULL = no memory. */
 void *hf_detail_printer_row(struct hf_detail_printer *p, uint64_t key);
 void hf_detail_row_add_site(struct hf_detail_row *row, const struct hf_detail_site_counts *site);
-/* All rows, the longest waited for first: for hf_detail_printer_unsort(). NULL = none, no memory. */
+/* All rows, the longest waited for first, until hf_detail_printer_unsort(); NULL = none. */
 const struct hf_detail_row **hf_detail_printer_sort(struct hf_detail_printer *p, uint32_t *count);
 void hf_detail_printer_unsort(struct hf_detail_printer *p, const struct hf_detail_row **order);
 

@@ -4,8 +4,7 @@
  *
  * dladdr() knows only exported names, takes the loader's lock, and is not for signal handlers. This
  * reads /proc/self/maps, and from the files what is needed. It does not map the files, so one that
- * is truncated meanwhile raises no signal; what a file says of itself may be wrong, so each read
- * may fail. Lines of source are for addr2line.
+ * is truncated meanwhile raises no signal; what a file says of itself may be wrong.
  */
 #define _GNU_SOURCE
 #include <elf.h>
@@ -20,9 +19,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../env/env.h"
+#include "../env/maps.h"
 #include "symbol.h"
 
-enum { MAPS_BYTES = 1 << 22, OBJECTS = 4096, IMAGES = 16, CPP_NAME = 192, BUILD_ID = 20 };
+enum { PATHS_BYTES = 1 << 20, OBJECTS = 4096, IMAGES = 16, CPP_NAME = 192, BUILD_ID = 20 };
 
 /* An executable or shared object in memory: what is mapped from one file, and its .bss after it. */
 struct object {
@@ -55,7 +56,8 @@ struct hf_detail_symbols {
 	struct image images[IMAGES];
 	uint32_t object_count, image_count;
 	char program[PATH_MAX], path[PATH_MAX + 64]; /* path: of a debug file */
-	char maps[MAPS_BYTES];
+	size_t paths_len;
+	char paths[PATHS_BYTES]; /* of the objects */
 };
 
 /* ---- sorting ---------------------------------------------------------------------------- */
@@ -90,32 +92,20 @@ void hf_detail_sort(const void **items, uint32_t count, hf_detail_before_t *befo
 
 /* ---- /proc/self/maps -------------------------------------------------------------------- */
 
-static uintptr_t read_hex(const char **at)
-{
-	static const char digits[] = "0123456789abcdef";
-	uintptr_t number = 0;
-	const char *digit;
-
-	while (**at && (digit = strchr(digits, **at))) {
-		number = number << 4 | (uintptr_t)(digit - digits);
-		(*at)++;
-	}
-	return number;
-}
-
-/* "55d0c4a01000-55d0c4a02000 r-xp 00001000 fe:01 1234      /bin/app" */
-static void read_line(struct hf_detail_symbols *s, const char *line)
+/* The mappings of an object follow each other; its .bss, behind them, has no path. */
+static void add_mapping(struct hf_detail_symbols *s, const struct hf_detail_mapping *m,
+			const char *path)
 {
 	struct object *last = s->object_count ? &s->objects[s->object_count - 1] : NULL;
-	uintptr_t start = read_hex(&line), end = *line++ ? read_hex(&line) : 0;
-	const char *path = strchr(line, '/');
+	char *kept = s->paths + s->paths_len;
+	size_t len = strlen(path) + 1;
 
-	if (path && last && strcmp(last->path, path) == 0) {
-		last->end = end;
-	} else if (path && s->object_count < OBJECTS) {
-		s->objects[s->object_count++] = (struct object){ start, end, path };
-	} else if (!path && last && last->end == start && !strchr(line, '[')) {
-		last->end = end; /* .bss */
+	if (last && (*path ? strcmp(last->path, path) == 0 : last->end == m->from)) {
+		last->end = m->to;
+	} else if (*path == '/' && s->object_count < OBJECTS && len <= PATHS_BYTES - s->paths_len) {
+		memcpy(kept, path, len);
+		s->paths_len += len;
+		s->objects[s->object_count++] = (struct object){ m->from, m->to, kept };
 	}
 }
 
@@ -131,28 +121,16 @@ static int open_file(const char *path)
 
 struct hf_detail_symbols *hf_detail_symbols_load(void)
 {
-	struct hf_detail_symbols *s =
-		mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	size_t len = 0;
-	int file;
+	struct hf_detail_symbols *s = hf_detail_env_map(sizeof(*s));
+	struct hf_detail_maps maps = { .file = s ? open_file("/proc/self/maps") : -1 };
+	struct hf_detail_mapping mapping;
 
-	if (s == MAP_FAILED)
-		return NULL;
-	(void)!readlink("/proc/self/exe", s->program, sizeof(s->program) - 1);
-	file = open_file("/proc/self/maps");
-	while (file >= 0 && len < MAPS_BYTES - 1) {
-		ssize_t n = read(file, s->maps + len, MAPS_BYTES - 1 - len);
-
-		if (n <= 0)
-			break;
-		len += (size_t)n;
-	}
-	if (file >= 0)
-		(void)close(file);
-	for (char *line = s->maps, *end; (end = strchr(line, '\n')); line = end + 1) {
-		*end = '\0';
-		read_line(s, line);
-	}
+	if (s)
+		(void)!readlink("/proc/self/exe", s->program, sizeof(s->program) - 1);
+	while (maps.file >= 0 && hf_detail_maps_next(&maps, &mapping, s->path, PATH_MAX))
+		add_mapping(s, &mapping, s->path);
+	if (maps.file >= 0)
+		(void)close(maps.file);
 	return s;
 }
 
@@ -214,16 +192,6 @@ static bool read_exactly(int file, uint64_t offset, void *to, size_t len)
 	return done == len;
 }
 
-static struct part new_part(size_t size)
-{
-	struct part part = { NULL, size };
-
-	part.bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (part.bytes == MAP_FAILED)
-		part.bytes = NULL;
-	return part;
-}
-
 /* Reads a part of a file. It has no bytes if it does not lie in the file. */
 static struct part read_part(int file, uint64_t offset, uint64_t len)
 {
@@ -232,7 +200,7 @@ static struct part read_part(int file, uint64_t offset, uint64_t len)
 
 	if (!len || end < 0 || len > (uint64_t)end)
 		return part;
-	part = new_part(part.size);
+	part.bytes = hf_detail_env_map(part.size);
 	if (part.bytes && !read_exactly(file, offset, part.bytes, part.size))
 		drop_part(&part);
 	return part;
@@ -262,8 +230,8 @@ static void sort_names(struct names *names)
 	size_t count = names->symbols.size / sizeof(*symbol);
 	const void **sorted;
 
-	names->sorted = new_part(count * sizeof(*sorted));
-	sorted = names->sorted.bytes;
+	names->sorted.size = count * sizeof(*sorted);
+	names->sorted.bytes = sorted = hf_detail_env_map(names->sorted.size);
 	for (; sorted && count > 0; count--, symbol++) {
 		int type = ELF64_ST_TYPE(symbol->st_info);
 

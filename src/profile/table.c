@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* table - T1 and T2 are defined in table.h. */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "../env/env.h"
 #include "table.h"
 
 enum { FIRST_BITS = 6, FIRST = 1 << FIRST_BITS };
@@ -21,18 +21,15 @@ static uint32_t part_of(uint32_t number, uint32_t *index)
 /* Maps a part, unless another thread has. Returns whether it is mapped. */
 static bool map_part(hf_atomic64_t *part, size_t bytes)
 {
-	int kept = errno;
 	uint64_t found = 0;
-	void *memory =
-		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *memory = hf_detail_env_map(bytes);
 
-	if (memory == MAP_FAILED)
+	if (!memory)
 		found = hf_atomic64_load_acquire(part);
 	else if (hf_atomic64_try_cmpxchg_acq_rel(part, &found, (uint64_t)(uintptr_t)memory))
 		found = (uint64_t)(uintptr_t)memory;
 	else
 		(void)munmap(memory, bytes);
-	errno = kept;
 	return found != 0;
 }
 

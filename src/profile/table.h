@@ -34,8 +34,8 @@ struct hf_detail_table_entry {
 };
 
 /*
- * Adds an entry of @bytes, the same in all calls, which are 0. Returns its number; 0 = no memory, or
- * 4 million are there.
+ * Adds an entry of @bytes, the same in all calls, which are 0. Returns its number; 0 = no memory,
+ * or 4 million are there.
  */
 uint32_t hf_detail_table_add(struct hf_detail_table *table, size_t bytes);
 

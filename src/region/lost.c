@@ -86,7 +86,7 @@ static void note_write(hf_region_t *r, struct region_write write)
 /* How a fault is answered. */
 enum answer {
 	PASS_ON,
-	REPEAT, /* the access is repeated, and judged anew if it faults again; or the detour taken */
+	REPEAT, /* the access is repeated, and judged anew if it faults again; or the detour */
 	LOOK_UP_FILE, /* the same, after hf_detail_region_look_up_file(), not inside */
 };
 

@@ -30,7 +30,7 @@
  *   G4  A handler takes no lock, allocates nothing, and waits for no file: what is known of a
  *       region's file is looked up outside of the grace period (file.c). Threads that fault on the
  *       same loss each make their own mapping, and the lowest page counts.
- *   G5  Only pages of the range are replaced, and only for SIGBUS with BUS_ADRERR, or gVisor's code.
+ *   G5  Only pages of the range are replaced, and only for SIGBUS with BUS_ADRERR or gVisor's code.
  *   G6  A fault replaces pages of the mapping in which it happened and of no other, and a region
  *       that knows its file those of that file at that place. What it makes writable is zeros, and
  *       what the end maps over is zeros or that file. Each is looked up just before: a thread that

@@ -24,9 +24,7 @@ from checks import arguments, read, run  # noqa: E402
 X86 = "nofault/arch/x86_64.c"
 RANGE = "nofault/vector_range.h"
 GENERIC = "nofault/generic.c"
-FILL = "nofault/fill.c"
-MOVE = "nofault/move.c"
-GENERIC_SEARCH = "nofault/search.c"
+MEMORY = "nofault/memory.c"
 LIST, LIST_X86 = "nofault/list.c", "nofault/arch/x86_64_list.h"
 WORDS_C = "nofault/words.c"
 MEMORY_VECTOR = "nofault/memory_vector.h"
@@ -110,7 +108,7 @@ MUTANTS = [
      "len - here + hf_arch_rep_stosb_of(p, (uint8_t)value, here);", "len - done;"),
     ("a fill of up to 31 bytes across pages", "fill", ["avx2", "avx512"], COUNT, X86, X86,
      'UNLESS_IN_PAGE("32", "edi", #VERB "_to_" #NAME)', ""),
-    ("the end of a fill is not done", "fill", ["generic"], BYTES, FILL, FILL,
+    ("the end of a fill is not done", "fill", ["generic"], BYTES, MEMORY, MEMORY,
      "	return hf_detail_fill_bytes(p, value, len);\nfault3:", "	return 0;\nfault3:"),
     ("a move goes the wrong way", "move", WIDE, COUNT, MEMORY_VECTOR, X86,
      "return hf_move_is_down(dst, src, len)", "return !hf_move_is_down(dst, src, len)"),
@@ -123,15 +121,15 @@ MUTANTS = [
     ("bytes before the page that a load crosses into are not moved", "move", WIDE, COUNT, MEMORY_VECTOR, X86,
      "return down ? hf_detail_move_down_generic(to, from, len)\n\t\t    : hf_detail_move_up_generic(to, from, len);\nfault:",
      "return len;\nfault:"),
-    ("the address is not that of the first byte", "move", ["generic"], ADDRESS, MOVE, MOVE,
+    ("the address is not that of the first byte", "move", ["generic"], ADDRESS, MEMORY, MEMORY,
      "	return hf_detail_move_down_bytes(dst, src, len);\n}", "	return len < 16 ? hf_detail_move_down_bytes(dst, src, len) : len;\n}"),
     ("bytes compared as signed numbers", "compare", SEARCHES, RESULT, SEARCH, X86,
      "x < y ? -1 : 1", "(int8_t)x < (int8_t)y ? -1 : 1"),
-    ("a word of four is not compared", "compare", ["generic"], RESULT, GENERIC_SEARCH, GENERIC_SEARCH,
+    ("a word of four is not compared", "compare", ["generic"], RESULT, MEMORY, MEMORY,
      "if (differ | x)", "if (differ)"),
-    ("a word of four is not searched", "find", ["generic"], RESULT, GENERIC_SEARCH, GENERIC_SEARCH,
+    ("a word of four is not searched", "find", ["generic"], RESULT, MEMORY, MEMORY,
      "if (hits | more)", "if (hits)"),
-    ("bytes compared as signed numbers", "compare", ["generic"], RESULT, GENERIC_SEARCH, GENERIC_SEARCH,
+    ("bytes compared as signed numbers", "compare", ["generic"], RESULT, MEMORY, MEMORY,
      "x < y ? -1 : 1", "(int8_t)x < (int8_t)y ? -1 : 1"),
     ("a fault hides the difference before it", "compare", SEARCHES, RESULT, SEARCH, X86,
      "	return hf_detail_compare_bytes(p, q, len, (size_t)(at - p));",
@@ -180,7 +178,7 @@ MUTANTS = [
      'TRY_OR("vmovdqu8 %1, %%ymm16%{%3%}%{z%}", label)', '"vmovdqu8 %1, %%ymm16%{%3%}%{z%}\\n"'),
     ("a vector of four is left out", "find", ["avx512"], RESULT, SEARCH_X86, X86,
      '"vpminub %%ymm16, %%ymm17, %%ymm17\\n" \\\n', '"" \\\n'),
-    ("a fault is reported at the end of the range", "find", ["generic"], RESULT, GENERIC_SEARCH, GENERIC_SEARCH,
+    ("a fault is reported at the end of the range", "find", ["generic"], RESULT, MEMORY, MEMORY,
      "{ len, -HF_ENOENT };\nfault:\n	return (struct hf_memory_result){ at, -HF_EFAULT };",
      "{ len, -HF_ENOENT };\nfault:\n	return (struct hf_memory_result){ len, -HF_EFAULT };"),
     ("words before a fault are lost", "words", ["default"], COUNT, WORDS_C, WORDS_C,

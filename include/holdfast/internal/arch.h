@@ -9,13 +9,10 @@
  * order. arch/generic/ works everywhere (-DHF_ARCH_GENERIC forces it). A port or a model checker
  * names its own files in one header with -DHF_ARCH_HEADER='"my_arch.h"'.
  *
- *   spin.h       the spin hint, prefetch for store, waiting for a word to change
+ *   spin.h       the spin hint, prefetch for store, waiting for a word: for atomic.h alone
  *   constants.h  how threads wait, as numbers and policies
  *   access.h     accesses that may fault; cpu.h, what the processor reports of itself:
  *                arch_access.h chooses these two, for the few files that need them
- *
- * These functions take plain pointers and touch shared memory only on behalf of atomic.h; nothing
- * else calls them.
  */
 
 #include "compiler.h"

@@ -6,7 +6,17 @@
  * arch_access - which processor, for nofault: chosen as in arch.h, whether a sanitizer is on or
  * not.
  *
- * Each arch/<cpu>/access.h defines as 1 or 0
+ * Each arch/<cpu>/access.h has
+ *
+ *   hf_arch_load8_nofault, 16, 32, 64     *value = *p; any alignment
+ *   hf_arch_store8_nofault, 16, 32, 64    *p = value; any alignment
+ *   hf_arch_cmpxchg32_nofault, 64         if *p == expected, *p = desired. *found = *p before
+ *   hf_arch_exchange32_nofault, 64        *found = *p; *p = value
+ *   hf_arch_fetch_add32_nofault, 64       *found = *p; *p += value
+ *
+ * which return 0, or -HF_EFAULT and leave the result as it was; the last three take an aligned word
+ * and are sequentially consistent. And for src/, without a check, HF_ARCH_LOAD8_OR(value, p, label)
+ * to HF_ARCH_STORE64_OR(p, value, label): a fault jumps to the label. It defines as 1 or 0
  *
  *   HF_ARCH_HAS_SITES        a fault is recovered by a table of sites
  *   HF_ARCH_UNALIGNED_FAST   an access at any address is about as fast as an aligned one
@@ -17,6 +27,7 @@
  *
  * with sites also
  *
+ *   HF_ARCH_RELOC_NONE       the relocation that changes nothing
  *   HF_ARCH_CONTEXT_PC       the program counter of a ucontext_t
  *   HF_ARCH_CONTEXT_CALL     makes the return from the signal call a function, which does not
  *                            return, with one argument, on the stack of the interrupted code

@@ -5,12 +5,9 @@
 /*
  * compiler - the few GNU C extensions that the headers use, under one name each.
  *
- * Works with gcc 8+ and clang 10+, as C (gnu89, strict C99 and newer) and as C++11 and newer;
- * tests/compilers builds with those of gcc 11 to 14 and clang 14 to 19 that are installed. Nothing
- * here knows a processor or an environment.
- *
- * Every header begins with #pragma GCC system_header, so a program's warning options, such as
- * -Wold-style-cast, do not apply to it. tests/headers/run.py compiles the headers without it.
+ * Works with gcc 8+ and clang 10+, as C (gnu89, strict C99 and newer) and as C++11 and newer.
+ * Nothing here knows a processor or an environment. Every header begins with #pragma GCC
+ * system_header, so a program's warning options, such as -Wold-style-cast, do not apply to it.
  */
 
 /* Unsupported compilers are refused here, because most headers include this one first. */
@@ -29,10 +26,7 @@
 #elif defined(__STRICT_ANSI__) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
 #error "Holdfast needs C99 or newer, or GNU C: compile with -std=c11, or leave -std= out"
 #endif
-/*
- * A lockref needs 64-bit atomic operations, and the tables of sites and of parked threads store
- * pointers in 64 bits. Either byte order works.
- */
+/* A lockref needs 64-bit atomics, and tables store pointers in 64 bits. Either byte order works. */
 #if !defined(__SIZEOF_POINTER__) || __SIZEOF_POINTER__ != 8
 #error "Holdfast needs 64-bit pointers: no -m32, no -mx32; on x86 compile with -m64"
 #endif
@@ -43,8 +37,7 @@
 
 /*
  * A fast path: inlined even at -O0 and -Os, so that a constant argument folds its branches away.
- * (libholdfast-extern is compiled with another definition, which makes symbols of them:
- * bindings/extern.)
+ * (bindings/extern has another definition, which makes symbols of them.)
  */
 #ifndef HF_INLINE
 #define HF_INLINE static inline __attribute__((always_inline, unused))
@@ -65,9 +58,8 @@
 #define HF_ALIGNED(n) __attribute__((aligned(n)))
 
 /*
- * On a function that is never defined: a call that the compiler cannot remove is an error, with
- * this text. Unoptimised code keeps such calls, and clang before 14 does not know the attribute:
- * there HF_DETAIL_CAN_REFUSE is 0.
+ * On a function that is never defined: a call that the compiler cannot remove is an error. Not in
+ * unoptimised code, which keeps such calls, nor with clang before 14, which lacks the attribute.
  */
 #if defined(__OPTIMIZE__) && (!defined(__clang__) || __clang_major__ >= 14)
 #define HF_DETAIL_CAN_REFUSE 1
@@ -107,9 +99,8 @@
 #define HF_API __attribute__((visibility("default")))
 
 /*
- * The same, but each object that links the static library has a copy: a plug-in that is unloaded
- * must not leave its addresses in the program's variables. (libholdfast.a is built with
- * HF_STATIC_LIBRARY; users need not.)
+ * The same, but each object that links the static library, which is built with HF_STATIC_LIBRARY,
+ * has a copy: a plug-in must not leave its addresses in the program's variables.
  */
 #ifdef HF_STATIC_LIBRARY
 #define HF_API_EACH __attribute__((visibility("hidden")))
@@ -129,11 +120,7 @@
 #define HF_TSAN 0
 #endif
 
-/*
- * Clang's -Wthread-safety finds a missing lock at compile time. On a type: HF_CAPABILITY, and
- * HF_SCOPED_CAPABILITY for a guard; on a function: what it does to its argument; on data:
- * HF_GUARDED_BY.
- */
+/* Clang's -Wthread-safety finds a missing lock at compile time. */
 #if defined(__clang__)
 #define HF_DETAIL_THREAD_SAFETY(x) __attribute__((x))
 #else

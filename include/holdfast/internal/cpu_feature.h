@@ -13,11 +13,7 @@
 
 /* A feature of another processor is absent. */
 enum hf_detail_cpu_feature {
-	/*
-	 * x86-64: `rep stosq` and `rep movsq` are worth it. There is no CPUID bit: Intel of
-	 * family 6 from Core on, AMD and Hygon of family 0x10 and later, Zhaoxin and
-	 * Centaur of family 7 and later.
-	 */
+	/* x86-64: `rep stosq` and `rep movsq` are worth it. No CPUID bit says so: cpu.h. */
 	HF_DETAIL_CPU_REP_GOOD = 1 << 0,
 	HF_DETAIL_CPU_ERMS = 1 << 1, /* enhanced `rep movsb` and `rep stosb`: 7.0 EBX bit 9 */
 	HF_DETAIL_CPU_FSRM = 1 << 2, /* fast short `rep movsb`: 7.0 EDX bit 4 */

@@ -23,20 +23,14 @@ HF_BEGIN_DECLS
 /* Is profiling on? Changed before main() only, or before a plug-in's first function. */
 extern uint32_t hf_detail_profile_on HF_API_EACH;
 
-/*
- * Adds a wait for `lock`, since `start`, in the call at `site` (NULL: the call of this function) to
- * the profile. Async-signal-safe; allocates nothing, takes no lock.
- */
+/* Adds a wait for `lock` since `start`, in the call at `site`; NULL = the call of this function. */
 void hf_detail_profile_add(uint64_t start, enum hf_detail_profile_kind kind,
 			   const volatile void *lock, const void *site) HF_API
 	__attribute__((cold, __noinline__));
 
 HF_END_DECLS
 
-/*
- * Start timing a slow path. Returns the start time, or 0 if profiling is off: then it costs one
- * load.
- */
+/* Start timing a slow path. Returns the start time, or 0 if profiling is off. */
 HF_INLINE uint64_t hf_detail_profile_begin(void)
 {
 	return HF_UNLIKELY(hf_detail_profile_on) ? hf_env_deadline(0) : 0;

@@ -2,8 +2,8 @@
 #ifndef HF_SRC_X86_64_WORDS_H
 #define HF_SRC_X86_64_WORDS_H
 /*
- * x86_64_words - clear and copy in general registers: for a kernel, which must not use vectors for a
- * user's memory, and for the lab. Accesses of up to 8 bytes may cross pages: see x86_64.c.
+ * x86_64_words - clear and copy in general registers: for a kernel, which must not use vectors for
+ * a user's memory, and for the lab. Accesses of up to 8 bytes may cross pages: see x86_64.c.
  */
 #include "../implementation.h"
 

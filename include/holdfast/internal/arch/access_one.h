@@ -6,17 +6,13 @@
  * access_one - the form of an access that may fault by one instruction, for an access.h to include.
  *
  * The functions return `error`: it is -HF_EFAULT before the access, and the next instruction,
- * HF_DETAIL_NO_ERROR, makes it 0. A fault skips both, so there is no separate fault path. Before it
- * includes this, access.h defines
- *
- *   HF_DETAIL_ERROR      the type of `error`: of the registers' size
- *   HF_DETAIL_NO_ERROR   the instruction that makes %[error] 0
+ * HF_DETAIL_NO_ERROR, makes it 0. A fault skips both, so there is no separate fault path. access.h
+ * defines that instruction before, for %[error], and HF_DETAIL_ERROR: its type.
  */
 #include "../compiler.h"
 #include "../env.h"
 #include "../nofault/site.h"
 
-/* hf_arch_load8_nofault, 16, 32, 64 - *value = *p, or *value stays and the error is returned. */
 #define HF_DETAIL_LOAD_NOFAULT(bits, instruction, constraint)                                      \
 	HF_INLINE int hf_arch_load##bits##_nofault(uint##bits##_t *value, const volatile void *p)  \
 	{                                                                                          \
@@ -34,7 +30,6 @@
 		return (int)error;                                                                 \
 	}
 
-/* hf_arch_store8_nofault, 16, 32, 64 - *p = value, or the error is returned. */
 #define HF_DETAIL_STORE_NOFAULT(bits, instruction, constraint)                                     \
 	HF_INLINE int hf_arch_store##bits##_nofault(volatile void *p, uint##bits##_t value)        \
 	{                                                                                          \
@@ -49,12 +44,7 @@
 		return (int)error;                                                                 \
 	}
 
-/*
- * HF_ARCH_LOAD_OR, HF_ARCH_STORE_OR - the same for src/, without a check: a fault jumps to a label.
- * @instruction: moves %1 to %0, of the type of *p; p may have any alignment
- *
- * HF_ARCH_LOAD8_OR(value, p, label) to HF_ARCH_STORE64_OR(p, value, label) are those of words.
- */
+/* For src/: a fault jumps to a label. @instruction: moves %1 to %0, of the type of *p. */
 #define HF_ARCH_LOAD_OR(instruction, value, constraint, p, label)                                  \
 	__asm__ volatile goto("1:\t" instruction "\n" HF_SITE("1b", "%l[" #label "]")              \
 			      : "=" constraint(value)                                              \

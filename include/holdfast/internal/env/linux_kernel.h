@@ -10,15 +10,12 @@
  *                  linux_kernel_user_memory.h.
  *
  * Slots        A CPU and the context that runs on it: task, softirq, hardirq, NMI. Each interrupts
- *              only those before it, so there are four slots per CPU. A slot has HF_NODES nodes,
- *              one for each queued lock that its context waits for at a time. If none is free, and
- *              on CPUs from 2047 on, which 15 bits can't name, hf_env_node_get() returns 0, and the
- *              lock waits outside of the queue.
+ *              only those before it, so there are four slots per CPU. CPUs from 2047 on, which 15
+ *              bits can't name, have no node: their locks wait outside of the queue.
  *
  * Invariants   A node is in use by at most one lock operation at a time: a slot is only used by
- *              code that runs on its CPU in its context with preemption disabled. Every lock
- *              function disables preemption before it takes a node, and enables it after it has
- *              returned it. An interrupt handler leaves the slots as it found them.
+ *              code that runs on its CPU in its context with preemption disabled, as every lock
+ *              function does. An interrupt handler leaves the slots as it found them.
  *
  * Validation   HF_VALIDATE is for user space; a kernel has lockdep.
  *

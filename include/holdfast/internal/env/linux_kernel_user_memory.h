@@ -33,12 +33,7 @@
 							".popsection\n"
 #endif
 
-/**
- * hf_env_user_begin, hf_env_user_end - enable this CPU's access to user memory; disable it
- *
- * Context:  that of the task; no function is called in between
- * Ordering: none
- */
+/* Enable this CPU's access to user memory, and disable it. No function is called in between. */
 HF_INLINE void hf_env_user_begin(void)
 {
 #if defined(CONFIG_X86_64)
@@ -75,8 +70,7 @@ HF_INLINE void hf_env_user_end(void)
 
 /*
  * Is a repeated instruction fast at any size? Then it is inlined at the call site; the kernel
- * patches the branch away. (6.1 does not know FSRS by name. Processors had FSRM first, and the
- * published measurement was made with it.)
+ * patches the branch away. (6.1 does not know FSRS by name; processors had FSRM first.)
  */
 #if defined(X86_FEATURE_FSRS)
 #define HF_ENV_CLEAR_INLINE static_cpu_has(X86_FEATURE_FSRS)
@@ -84,14 +78,7 @@ HF_INLINE void hf_env_user_end(void)
 #define HF_ENV_CLEAR_INLINE static_cpu_has(X86_FEATURE_FSRM)
 #endif
 
-/**
- * hf_env_clear, hf_env_copy, hf_env_copy_from, hf_env_copy_to - the kernel's form of clear and copy
- * @dst, @src, @len: the arguments of hf_clear_nofault() and hf_copy_nofault()
- *
- * Context:  that of the task
- * Ordering: none
- * Return:   bytes NOT done
- */
+/* The kernel's form of hf_clear_nofault(), hf_copy_nofault() and so on, in a task's context. */
 HF_MUST_CHECK size_t hf_env_clear(void *dst, size_t len);
 HF_MUST_CHECK size_t hf_env_copy(void *dst, const void *src, size_t len);
 HF_MUST_CHECK size_t hf_env_copy_from(void *dst, const void *src, size_t len);

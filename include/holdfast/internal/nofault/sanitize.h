@@ -27,10 +27,7 @@
 #endif
 #endif
 
-/*
- * A file of the library does not know whether the program has a sanitizer, so it declares the
- * sanitizers' functions weak.
- */
+/* A file of the library does not know whether a program has a sanitizer: it declares weak ones. */
 #ifdef HF_DETAIL_SANITIZE_WEAK
 #define HF_DETAIL_SANITIZER __attribute__((weak))
 #else
@@ -70,10 +67,7 @@ HF_INLINE char *hf_detail_asan_bad_byte(const volatile void *p, size_t len)
 	if (HF_LIKELY(!bad))
 		return NULL;
 	kind = __asan_locate_address(bad, name, sizeof(name), &start, &size);
-	/*
-	 * "heap", "stack", "global"; else "heap-invalid" (an address that no process has),
-	 * "shadow gap"...
-	 */
+	/* "heap", "stack", "global"; not "heap-invalid" (no process has it), "shadow gap"... */
 	return kind && ((kind[0] == 'h' && kind[1] == 'e' && !kind[4]) ||
 			(kind[0] == 's' && kind[1] == 't') || kind[0] == 'g')
 		       ? (char *)bad

@@ -5,12 +5,9 @@
 /*
  * site - an entry of the exception table: an instruction that may fault, and where to continue.
  *
- * For the inline assembly of arch/<cpu>/access.h. A site is two 32-bit words in a separate
- * section, each a distance from the word itself, so that the section needs no relocation at run
- * time and is shared between processes:
- *
- *       from - .      the instruction that may fault
- *       to - .        where execution continues after a fault
+ * For the inline assembly of arch/<cpu>/access.h. A site is two 32-bit words in a separate section,
+ * `from` and `to`, each a distance from the word itself, so that the section needs no relocation at
+ * run time and is shared between processes.
  *
  * Invariants
  *   X1  A site's two labels are in the same function: the instruction at `to` finds the registers
@@ -22,9 +19,8 @@
  *       (--gc-sections, also with -z start-stop-gc) keeps the site with the instruction.
  *
  * An environment with an exception table of its own (a kernel) defines HF_ENV_SITE(from, to) in its
- * env header, or in a header that this file includes, HF_ENV_FAULTS_HEADER. Elsewhere the linker
- * defines __start_ and __stop_hf_nofault_sites around all sites of an executable or shared object:
- * see nofault.h.
+ * env header, or in HF_ENV_FAULTS_HEADER. Elsewhere the linker defines __start_ and
+ * __stop_hf_nofault_sites around all sites of an executable or shared object.
  */
 #include "../compiler.h"
 #include "../env.h"
@@ -65,8 +61,7 @@ struct hf_detail_site {
  * @sites, @end: the table: the section hf_nofault_sites of an image, as its linker script names it
  * @pc:          the instruction that faulted
  *
- * A linear search, since faults are rare and the linker does not sort the table. User space sorts
- * its tables (src/nofault/sites.c); a kernel has its own table.
+ * A linear search, since faults are rare and the linker does not sort the table.
  *
  * Context:  an exception handler
  * Ordering: none

@@ -12,16 +12,13 @@
 #define HF_DETAIL_NO_ERROR "mov %[error], #0"
 #include "../access_one.h"
 
-/* arch_access.h says what these mean. */
 #define HF_ARCH_HAS_SITES 1
 #define HF_ARCH_UNALIGNED_FAST 1
 #define HF_ARCH_HAS_REP 0
 #define HF_ARCH_HAS_PAIR 1
 
-/* The relocation that changes nothing, for nofault/site.h. */
 #define HF_ARCH_RELOC_NONE "R_AARCH64_NONE"
 
-/* The program counter in a ucontext_t, for the signal handler. */
 #define HF_ARCH_CONTEXT_PC(context) ((context)->uc_mcontext.pc)
 
 /* Address bits that loads and stores ignore ("top byte ignore"). */
@@ -118,24 +115,14 @@ HF_DETAIL_STORE_NOFAULT(16, "strh %w[value], [%[p]]", "rZ")
 HF_DETAIL_STORE_NOFAULT(32, "str %w[value], [%[p]]", "rZ")
 HF_DETAIL_STORE_NOFAULT(64, "str %x[value], [%[p]]", "rZ")
 
-/* hf_arch_cmpxchg32_nofault, 64 - if *p == expected, *p = desired. *found = *p before. Seq. cst. */
 HF_DETAIL_CMPXCHG_NOFAULT(32, "w")
 HF_DETAIL_CMPXCHG_NOFAULT(64, "x")
 
-/* hf_arch_exchange32_nofault, 64 - *found = *p; *p = value. Sequentially consistent. */
 HF_DETAIL_FETCH_NOFAULT(exchange, 32, "w", "mov\t%w[stored], %w[value]")
 HF_DETAIL_FETCH_NOFAULT(exchange, 64, "x", "mov\t%x[stored], %x[value]")
 
-/* hf_arch_fetch_add32_nofault, 64 - *found = *p; *p += value. Sequentially consistent. */
 HF_DETAIL_FETCH_NOFAULT(fetch_add, 32, "w", "add\t%w[stored], %w[read], %w[value]")
 HF_DETAIL_FETCH_NOFAULT(fetch_add, 64, "x", "add\t%x[stored], %x[read], %x[value]")
-
-#undef HF_DETAIL_ERROR
-#undef HF_DETAIL_NO_ERROR
-#undef HF_DETAIL_LOAD_NOFAULT
-#undef HF_DETAIL_STORE_NOFAULT
-#undef HF_DETAIL_CMPXCHG_NOFAULT
-#undef HF_DETAIL_FETCH_NOFAULT
 
 #define HF_ARCH_LOAD8_OR(value, p, label) HF_ARCH_LOAD_OR("ldrb %w0, %1", value, "r", p, label)
 #define HF_ARCH_LOAD16_OR(value, p, label) HF_ARCH_LOAD_OR("ldrh %w0, %1", value, "r", p, label)
@@ -168,10 +155,7 @@ HF_DETAIL_FETCH_NOFAULT(fetch_add, 64, "x", "add\t%x[stored], %x[read], %x[value
 			      : "memory"                                                           \
 			      : label)
 
-/*
- * HF_ARCH_FAULTING_LOAD, _BYTES - a load that is not in the table of sites, and its length: for
- * measuring the cost of a signal.
- */
+/* A load that is not in the table of sites, and its length: to measure the cost of a signal. */
 #define HF_ARCH_FAULTING_LOAD(p) __asm__ volatile("ldrb w9, [%0]" : : "r"(p) : "x9", "memory")
 #define HF_ARCH_FAULTING_LOAD_BYTES 4
 

@@ -8,22 +8,11 @@
  * Without assembly there is no instruction to enter into the table of sites, so each operation
  * calls sigsetjmp(), and the signal handler jumps back: exact, but slower. Needs a C library. For a
  * new processor, write these functions in its folder.
- *
- * Arguments
- *   p                   the word: load and store take any address, the others an aligned one
- *   value               gets the word, or is what is stored or added
- *   expected, desired   of a compare-and-swap
- *   found               gets the word before
- *
- * Context   as hf_copy_nofault()
- * Ordering  none
- * Return    0, or -HF_EFAULT
  */
 #include "../../compiler.h"
 #include "../../env.h"
 #include "../../nofault/site.h"
 
-/* arch_access.h says what these mean. */
 #define HF_ARCH_HAS_SITES 0
 #define HF_ARCH_UNALIGNED_FAST 0
 #define HF_ARCH_HAS_REP 0
@@ -81,34 +70,24 @@ HF_END_DECLS
 		return 0;                                                                          \
 	}
 
-/* hf_arch_load8_nofault, 16, 32, 64 - *value = *p, or *value stays and the error is returned. */
 HF_DETAIL_LOAD_NOFAULT(8)
 HF_DETAIL_LOAD_NOFAULT(16)
 HF_DETAIL_LOAD_NOFAULT(32)
 HF_DETAIL_LOAD_NOFAULT(64)
 
-/* hf_arch_store8_nofault, 16, 32, 64 - *p = value, or the error is returned. */
 HF_DETAIL_STORE_NOFAULT(8)
 HF_DETAIL_STORE_NOFAULT(16)
 HF_DETAIL_STORE_NOFAULT(32)
 HF_DETAIL_STORE_NOFAULT(64)
 
-/* hf_arch_cmpxchg32_nofault, 64 - if *p == expected, *p = desired. *found = *p before. Seq. cst. */
 HF_DETAIL_CMPXCHG_NOFAULT(32)
 HF_DETAIL_CMPXCHG_NOFAULT(64)
 
-/* hf_arch_exchange32_nofault, 64 - *found = *p; *p = value. Sequentially consistent. */
 HF_DETAIL_FETCH_NOFAULT(exchange, 32, value)
 HF_DETAIL_FETCH_NOFAULT(exchange, 64, value)
 
-/* hf_arch_fetch_add32_nofault, 64 - *found = *p; *p += value. Sequentially consistent. */
 HF_DETAIL_FETCH_NOFAULT(fetch_add, 32, read + value)
 HF_DETAIL_FETCH_NOFAULT(fetch_add, 64, read + value)
-
-#undef HF_DETAIL_LOAD_NOFAULT
-#undef HF_DETAIL_STORE_NOFAULT
-#undef HF_DETAIL_CMPXCHG_NOFAULT
-#undef HF_DETAIL_FETCH_NOFAULT
 
 /* HF_ARCH_LOAD8_OR to HF_ARCH_STORE64_OR - the same for src/: a fault jumps to a label. */
 #define HF_DETAIL_LOAD_OR(bits, value, p, label)                                                   \

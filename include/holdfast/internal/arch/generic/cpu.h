@@ -2,13 +2,7 @@
 #ifndef HF_ARCH_GENERIC_CPU_H
 #define HF_ARCH_GENERIC_CPU_H
 #pragma GCC system_header
-/*
- * cpu, for any processor - reports no features. For src/cpu/cpu.c.
- *
- * Arguments  cpu   gets it
- * Context    any
- * Ordering   none
- */
+/* cpu, for any processor - reports no features. For src/cpu/cpu.c. */
 #include "../../compiler.h"
 #include "../../env.h"
 #include "../../cpu_feature.h"

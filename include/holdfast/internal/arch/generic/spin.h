@@ -2,12 +2,7 @@
 #ifndef HF_ARCH_GENERIC_SPIN_H
 #define HF_ARCH_GENERIC_SPIN_H
 #pragma GCC system_header
-/*
- * spin, for any processor - with compiler builtins only.
- *
- * Context   any
- * Ordering  none
- */
+/* spin, for any processor - with compiler builtins only. */
 #include "../../compiler.h"
 #include "../../env.h"
 #include "constants.h"

@@ -12,19 +12,16 @@
 #define HF_DETAIL_NO_ERROR "li %[error], 0"
 #include "../access_one.h"
 
-/* arch_access.h says what these mean. */
 #define HF_ARCH_HAS_SITES 1
 #define HF_ARCH_UNALIGNED_FAST 0
 #define HF_ARCH_HAS_REP 0
 #define HF_ARCH_HAS_PAIR 0
 
-/* The relocation that changes nothing, for nofault/site.h. */
 #define HF_ARCH_RELOC_NONE "R_RISCV_NONE"
 
 /* Address bits that a processor with pointer masking may ignore. */
 #define HF_ARCH_TAG_BITS ((uintptr_t)0x7f << 57)
 
-/* The program counter in a ucontext_t, for the signal handler. */
 #define HF_ARCH_CONTEXT_PC(context) ((context)->uc_mcontext.__gregs[0])
 
 #define HF_ARCH_CONTEXT_CALL(context, function, argument)                                          \
@@ -103,24 +100,14 @@ HF_DETAIL_STORE_NOFAULT(16, "sh %z[value], (%[p])", "rJ")
 HF_DETAIL_STORE_NOFAULT(32, "sw %z[value], (%[p])", "rJ")
 HF_DETAIL_STORE_NOFAULT(64, "sd %z[value], (%[p])", "rJ")
 
-/* hf_arch_cmpxchg32_nofault, 64 - if *p == expected, *p = desired. *found = *p before. Seq. cst. */
 HF_DETAIL_CMPXCHG_NOFAULT(32, "w")
 HF_DETAIL_CMPXCHG_NOFAULT(64, "d")
 
-/* hf_arch_exchange32_nofault, 64 - *found = *p; *p = value. Sequentially consistent. */
 HF_DETAIL_FETCH_NOFAULT(exchange, 32, "amoswap.w")
 HF_DETAIL_FETCH_NOFAULT(exchange, 64, "amoswap.d")
 
-/* hf_arch_fetch_add32_nofault, 64 - *found = *p; *p += value. Sequentially consistent. */
 HF_DETAIL_FETCH_NOFAULT(fetch_add, 32, "amoadd.w")
 HF_DETAIL_FETCH_NOFAULT(fetch_add, 64, "amoadd.d")
-
-#undef HF_DETAIL_ERROR
-#undef HF_DETAIL_NO_ERROR
-#undef HF_DETAIL_LOAD_NOFAULT
-#undef HF_DETAIL_STORE_NOFAULT
-#undef HF_DETAIL_CMPXCHG_NOFAULT
-#undef HF_DETAIL_FETCH_NOFAULT
 
 #define HF_ARCH_LOAD8_OR(value, p, label) HF_ARCH_LOAD_OR("lbu %0, %1", value, "r", p, label)
 #define HF_ARCH_LOAD16_OR(value, p, label) HF_ARCH_LOAD_OR("lhu %0, %1", value, "r", p, label)
@@ -131,10 +118,7 @@ HF_DETAIL_FETCH_NOFAULT(fetch_add, 64, "amoadd.d")
 #define HF_ARCH_STORE32_OR(p, value, label) HF_ARCH_STORE_OR("sw %z1, %0", p, value, "rJ", label)
 #define HF_ARCH_STORE64_OR(p, value, label) HF_ARCH_STORE_OR("sd %z1, %0", p, value, "rJ", label)
 
-/*
- * HF_ARCH_FAULTING_LOAD, _BYTES - a load that is not in the table of sites, and its length: for
- * measuring the cost of a signal.
- */
+/* A load that is not in the table of sites, and its length: to measure the cost of a signal. */
 #define HF_ARCH_FAULTING_LOAD(p)                                                                   \
 	__asm__ volatile(".option push\n.option norvc\nlbu t0, 0(%0)\n.option pop"                 \
 			 :                                                                         \

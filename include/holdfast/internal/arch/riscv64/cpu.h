@@ -2,15 +2,7 @@
 #ifndef HF_ARCH_RISCV64_CPU_H
 #define HF_ARCH_RISCV64_CPU_H
 #pragma GCC system_header
-/* cpu, for RISC-V of 64 bits - reports no features: no code depends on one. For src/cpu/cpu.c. */
-#include "../../compiler.h"
-#include "../../env.h"
-#include "../../cpu_feature.h"
-
-/* hf_arch_cpu_read - what the processor reports; *cpu is zero before. */
-HF_INLINE void hf_arch_cpu_read(struct hf_detail_cpu *cpu)
-{
-	(void)cpu;
-}
+/* cpu, for RISC-V of 64 bits - reports no features. */
+#include "../generic/cpu.h"
 
 #endif

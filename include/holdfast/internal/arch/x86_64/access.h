@@ -2,31 +2,18 @@
 #ifndef HF_ARCH_X86_64_ACCESS_H
 #define HF_ARCH_X86_64_ACCESS_H
 #pragma GCC system_header
-/*
- * access, for x86-64 - accesses that may fault, one instruction each.
- *
- * Arguments
- *   dst, src     start, any alignment
- *   value        of each byte
- *   len, words   how many
- *
- * Context   as hf_copy_nofault()
- * Ordering  none
- */
+/* access, for x86-64 - accesses that may fault, one instruction each, at any address. */
 #define HF_DETAIL_ERROR int
 #define HF_DETAIL_NO_ERROR "xorl %[error], %[error]"
 #include "../access_one.h"
 
-/* arch_access.h says what these mean. */
 #define HF_ARCH_HAS_SITES 1
 #define HF_ARCH_UNALIGNED_FAST 1
 #define HF_ARCH_HAS_REP 1
 #define HF_ARCH_HAS_PAIR 0
 
-/* The relocation that changes nothing, for nofault/site.h. */
 #define HF_ARCH_RELOC_NONE "R_X86_64_NONE"
 
-/* The program counter in a ucontext_t, for the signal handler. */
 #define HF_ARCH_CONTEXT_PC(context) ((context)->uc_mcontext.gregs[16])
 
 /*
@@ -142,24 +129,14 @@ HF_DETAIL_STORE_NOFAULT(16, "movw %[value], (%[p])", "r")
 HF_DETAIL_STORE_NOFAULT(32, "movl %[value], (%[p])", "r")
 HF_DETAIL_STORE_NOFAULT(64, "movq %[value], (%[p])", "r")
 
-/* hf_arch_cmpxchg32_nofault, 64 - if *p == expected, *p = desired. *found = *p before. Seq. cst. */
 HF_DETAIL_CMPXCHG_NOFAULT(32, "lock cmpxchgl")
 HF_DETAIL_CMPXCHG_NOFAULT(64, "lock cmpxchgq")
 
-/* hf_arch_exchange32_nofault, 64 - *found = *p; *p = value. Sequentially consistent. */
 HF_DETAIL_FETCH_NOFAULT(exchange, 32, "xchgl")
 HF_DETAIL_FETCH_NOFAULT(exchange, 64, "xchgq")
 
-/* hf_arch_fetch_add32_nofault, 64 - *found = *p; *p += value. Sequentially consistent. */
 HF_DETAIL_FETCH_NOFAULT(fetch_add, 32, "lock xaddl")
 HF_DETAIL_FETCH_NOFAULT(fetch_add, 64, "lock xaddq")
-
-#undef HF_DETAIL_ERROR
-#undef HF_DETAIL_NO_ERROR
-#undef HF_DETAIL_LOAD_NOFAULT
-#undef HF_DETAIL_STORE_NOFAULT
-#undef HF_DETAIL_CMPXCHG_NOFAULT
-#undef HF_DETAIL_FETCH_NOFAULT
 
 #define HF_ARCH_LOAD8_OR(value, p, label) HF_ARCH_LOAD_OR("movb %1, %0", value, "q", p, label)
 #define HF_ARCH_LOAD16_OR(value, p, label) HF_ARCH_LOAD_OR("movw %1, %0", value, "r", p, label)
@@ -175,17 +152,6 @@ HF_DETAIL_FETCH_NOFAULT(fetch_add, 64, "lock xaddq")
  * what is left, whether they end or fault. They go upwards (ABI: the direction flag is clear).
  */
 
-/* hf_arch_rep_stosb - clear `len` bytes. Returns the bytes that are left. */
-HF_INLINE size_t hf_arch_rep_stosb(volatile void *dst, size_t len)
-{
-	__asm__ volatile("1:\trep stosb\n"
-			 "2:\n" HF_SITE("1b", "2b")
-			 : "+&D"(dst), "+&c"(len)
-			 : "a"(0)
-			 : "memory");
-	return len;
-}
-
 /* hf_arch_rep_stosb_of - set `len` bytes to `value`. Returns the bytes that are left. */
 HF_INLINE size_t hf_arch_rep_stosb_of(volatile void *dst, uint8_t value, size_t len)
 {
@@ -195,6 +161,12 @@ HF_INLINE size_t hf_arch_rep_stosb_of(volatile void *dst, uint8_t value, size_t 
 			 : "a"(value)
 			 : "memory");
 	return len;
+}
+
+/* hf_arch_rep_stosb - clear `len` bytes. Returns the bytes that are left. */
+HF_INLINE size_t hf_arch_rep_stosb(volatile void *dst, size_t len)
+{
+	return hf_arch_rep_stosb_of(dst, 0, len);
 }
 
 /* hf_arch_rep_stosq - clear `words` words of 8 bytes. Returns the words that are left. */
@@ -230,10 +202,7 @@ HF_INLINE size_t hf_arch_rep_movsq(volatile void *dst, const volatile void *src,
 	return words;
 }
 
-/*
- * HF_ARCH_NAKED_FUNCTION - a function written wholly in assembly; ENDBR is added. Hidden; for src/,
- * which declares it.
- */
+/* A function of src/ written wholly in assembly; ENDBR is added. */
 #define HF_ARCH_NAKED_FUNCTION(name, text)                                                         \
 	__asm__(".pushsection .text\n"                                                             \
 		"\t.p2align 6\n"                                                                   \
@@ -245,10 +214,7 @@ HF_INLINE size_t hf_arch_rep_movsq(volatile void *dst, const volatile void *src,
 		"\t.size " #name ", . - " #name "\n"                                               \
 		".popsection\n");
 
-/*
- * HF_ARCH_FAULTING_LOAD, _BYTES - a load that is not in the table of sites, and its length: for
- * measuring the cost of a signal.
- */
+/* A load that is not in the table of sites, and its length: to measure the cost of a signal. */
 #define HF_ARCH_FAULTING_LOAD(p) __asm__ volatile(".byte 0x8a, 0x07" : : "D"(p) : "rax", "memory")
 #define HF_ARCH_FAULTING_LOAD_BYTES 2
 

@@ -3,9 +3,8 @@
 #define HF_ARCH_X86_64_CPU_H
 #pragma GCC system_header
 /*
- * cpu, for x86-64 - CPUID, and XCR0 for what the system saves. For src/cpu/cpu.c.
- *
- * CPUID traps in a virtual machine (tens of microseconds in all): read once.
+ * cpu, for x86-64 - CPUID, and XCR0 for what the system saves. CPUID traps in a virtual machine
+ * (tens of microseconds in all): src/cpu/cpu.c reads it once.
  */
 #include "../../compiler.h"
 #include "../../env.h"

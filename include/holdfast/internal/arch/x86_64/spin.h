@@ -2,9 +2,7 @@
 #ifndef HF_ARCH_X86_64_SPIN_H
 #define HF_ARCH_X86_64_SPIN_H
 #pragma GCC system_header
-/*
- * spin, for x86-64 - PAUSE, PREFETCHW, plain loads.
- */
+/* spin, for x86-64 - PAUSE, PREFETCHW, plain loads. */
 #include "../../compiler.h"
 #include "../../env.h"
 #include "constants.h"
