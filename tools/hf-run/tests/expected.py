@@ -9,6 +9,7 @@ FAULTS = {
     "unheld": ["unlock of a lock that nobody holds"],
     "many": ["order inverted"], "around": ["order inverted"], "guarded": [], "once": ["order inverted"],
     "gate": ["recursion", "unlock by a thread that does not hold it; it is unlocked"], "limit": ["recursion"],
+    "rwlock": ["write-locked by a thread that reads it", "order inverted", "held by a thread that ends"],
     "unmapped": ["held by a thread that ends"], "zeroed": ["held by a thread that ends"],
     "overwritten": ["held by a thread that ends"],
 }
