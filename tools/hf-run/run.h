@@ -49,7 +49,7 @@
 
 #define HF_RUN_EXPORT __attribute__((visibility("default")))
 #define HF_RUN_COLD __attribute__((cold, noinline))
-/* glibc exports a function as __name, too. Its headers give the attributes of the first one only. */
+/* glibc exports a function as __name, too. Its headers give attributes to the first one only. */
 #define HF_RUN_ALIAS(name)                                                                         \
 	extern __typeof__(name) __##name __attribute__((alias(#name), visibility("default")))
 #if !defined(__clang__)
@@ -69,7 +69,7 @@ struct hf_run_mutex {
 	uint64_t since;    /* profile: when it was taken, 0 = not watched then */
 };
 
-/* Validation knows a lock by its address: `owner`, `place` and `identity` are where a mutex has them. */
+/* Validation gets an address only: `owner`, `place` and `identity` are where a mutex has them. */
 struct hf_run_rwlock {
 	hf_rwlock_t lock;
 	uint32_t read_place; /* watched: its readers' place; `place` is its writers' */
@@ -290,8 +290,8 @@ extern uint64_t hf_run_start_ticks, hf_run_start_ns;
 
 void hf_run_profile_start(bool has_events);
 /*
- * A lock was taken; @start: when the wait for it began, 0 = it was free; @last: the lock's, NULL = by
- * a reader. Returns the time.
+ * A lock was taken; @start: when the wait for it began, 0 = it was free; @last: the lock's, NULL =
+ * by a reader. Returns the time.
  */
 uint64_t hf_run_profile_taken(uint32_t place, uint32_t *last, uint64_t start, const void *caller);
 void hf_run_profile_waited(uint32_t place, uint64_t start, uint64_t end, bool timed_out,

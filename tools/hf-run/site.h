@@ -31,7 +31,7 @@ void hf_run_profile_end(uint64_t start, enum hf_detail_profile_kind kind);
  */
 #define HF_DETAIL_PARKING_TRUSTS_MARKS 0
 
-/* src/rwlock/rwlock.c: a thread unlocks what it does not read; programs may let another one do so. */
+/* src/rwlock/rwlock.c: a thread unlocks what it does not read, as programs may let it. */
 #define HF_DETAIL_RWLOCK_NOT_MINE(word) hf_run_unlock_another(word)
 void hf_run_unlock_another(struct hf_atomic32 *word);
 

@@ -36,7 +36,7 @@ def has_waits(profile):
     found = {}
     for row in profile["rows"]:
         sites = row["waited_at"] or [row]
-        waits = sum(site["waits"] for site in sites if "wait_for_each" in site["stack"][0])
+        waits = sum(site.get("waits", 0) for site in sites if "wait_for_each" in site["stack"][0])
         if waits:
             found[row["kind"]] = found.get(row["kind"], 0) + waits
     return found == WAITS

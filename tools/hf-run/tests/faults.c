@@ -215,7 +215,7 @@ static void take_under(pthread_mutex_t *gate, pthread_mutex_t *first, pthread_mu
 		pthread_mutex_unlock(gate);
 }
 
-/* Three mutexes in a circle: under a gate no mistake; once two of its pairs have none, it is one. */
+/* Three mutexes in a circle: under a gate no fault; once two of its pairs have none, it is one. */
 static void around(pthread_mutex_t *gate, int is_passed)
 {
 	static pthread_mutex_t three;
