@@ -58,8 +58,8 @@ bool hf_detail_bias_pays(void);
 void hf_detail_bias_revoke(uint32_t rest);
 
 /*
- * For hf-run: as hf_detail_rwlock_read_lock_slow(), but waits only for a writer that is inside, not
- * for one that waits, as glibc's locks of the default kind. Readers may starve writers.
+ * For hf-run: locks to read, counted, and waits only for a writer that is inside, not for one that
+ * waits, as glibc's locks of the default kind. Readers may starve writers.
  */
 bool hf_detail_rwlock_read_lock_past(hf_atomic32_t *word, uint64_t deadline);
 

@@ -104,6 +104,12 @@ static __thread uint32_t fenced_reads __attribute__((tls_model("initial-exec")))
 static __thread const hf_atomic32_t *drained_lock __attribute__((tls_model("initial-exec")));
 #endif
 
+/* A thread unlocks a lock that it does not read. */
+#ifndef HF_DETAIL_RWLOCK_NOT_MINE
+#define HF_DETAIL_RWLOCK_NOT_MINE(word)                                                            \
+	hf_report_at(HF_REPORT_LOCK_WRONG_OWNER, word, HF_DETAIL_CALL_SITE)
+#endif
+
 /*
  * ThreadSanitizer does not understand fences, and atomic.h leaves them out: but this one is needed,
  * so it is the barrier of a read-modify-write of the thread's own word, which orders no data.
@@ -368,9 +374,8 @@ hf_detail_rwlock_read_lock_slow(hf_atomic32_t *word, bool is_stored, uint64_t de
 
 bool hf_detail_rwlock_read_lock_past(hf_atomic32_t *word, uint64_t deadline)
 {
-	return try_read(word) || try_count(word, INSIDE) ||
-	       (deadline != HF_DETAIL_RWLOCK_NOW &&
-		wait_alone(marked_of(word), try_count_past, deadline));
+	return try_count(word, INSIDE) || (deadline != HF_DETAIL_RWLOCK_NOW &&
+					   wait_alone(marked_of(word), try_count_past, deadline));
 }
 
 /* A reader that is counted, not in a slot, leaves. Returns false if none is. */
@@ -397,7 +402,7 @@ void hf_detail_rwlock_read_unlock_slow(hf_atomic32_t *word)
 	if (slot)
 		change_slot(slot, 0);
 	else if (!count_out(word))
-		hf_report_at(HF_REPORT_LOCK_WRONG_OWNER, word, HF_DETAIL_CALL_SITE);
+		HF_DETAIL_RWLOCK_NOT_MINE(word);
 }
 
 /* Is the only waiter of the bucket that needs a wake-up on its way (parking Q6)? */

@@ -2,23 +2,24 @@
 #ifndef HF_RUN_H
 #define HF_RUN_H
 /*
- * run - libholdfast_run.so, which hf-run preloads: an unmodified program's pthread mutexes and
- * condition variables become Holdfast's.
+ * run - libholdfast_run.so, which hf-run preloads: an unmodified program's pthread mutexes,
+ * condition variables and read-write locks become Holdfast's.
  *
  * State
- *   In the memory of a pthread_mutex_t, and of a pthread_cond_t. `kind` and the flags stay where
- *   glibc has them, so static initializers work, and each call can tell whose an object is:
+ *   In the memory of the pthread_mutex_t, and so on. `kind` and the flags stay where glibc has
+ *   them, so static initializers work, and each call can tell whose an object is:
  *
  *     a mutex                  normal, adaptive, recursive, error-checking, private: ours
  *                              robust, PI, PP, process-shared: glibc's ("foreign")
  *     a condition variable     private: ours, with whatever mutex; process-shared: glibc's
+ *     a read-write lock        private: ours; process-shared: glibc's
  *
  * Invariants
  *   R1  Whose an object is depends on its own memory alone, never on what was used with it: so no
  *       two calls can disagree. A wait that combines one of ours with one of glibc's locks a mutex
  *       of a table of this library between the two (run_cond.c).
- *   R2  What glibc itself locks does not come here: stdio, malloc, rwlocks, barriers, semaphores
- *       and once-functions do not call through the PLT. (The program's calls of those functions do,
+ *   R2  What glibc itself locks does not come here: stdio, malloc, barriers, semaphores and
+ *       once-functions do not call through the PLT. (The program's calls of those functions do,
  *       and are timed: run_wait.c.) C11's mtx_t and cnd_t are, in glibc, the
  *       same objects as pthread's, and programs mix them: so both interfaces are here.
  *   R3  What is watched (profile, validation) is never changed: a misuse is reported, and then has
@@ -36,6 +37,7 @@
 #include <unistd.h>
 
 #include "holdfast/cond.h"
+#include "holdfast/rwlock.h"
 
 #include "../../src/profile/profile.h"
 #include "site.h"
@@ -47,18 +49,36 @@
 
 #define HF_RUN_EXPORT __attribute__((visibility("default")))
 #define HF_RUN_COLD __attribute__((cold, noinline))
+/* glibc exports a function as __name, too. Its headers give attributes to the first one only. */
+#define HF_RUN_ALIAS(name)                                                                         \
+	extern __typeof__(name) __##name __attribute__((alias(#name), visibility("default")))
+#if !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmissing-attributes"
+#endif
 /* In an exported function: an address inside of the call. */
 #define HF_RUN_CALLER ((const void *)((const char *)__builtin_return_address(0) - 1))
 
 struct hf_run_mutex {
 	hf_mutex_t lock;
 	uint32_t depth;    /* while it is held: of a recursive one, or of one that is watched */
-	uint32_t place;    /* watched: the number of the place that made it; 0 = not known yet */
-	uint32_t identity; /* watched: no other mutex has it; 0 = none yet */
-	int kind;          /* glibc's */
-	uint32_t last;     /* profile: stands for the thread that took it last */
 	const void *owner; /* recursive, error-checking, or validated: &hf_run_me of the holder */
+	int kind;          /* glibc's */
+	uint32_t place;    /* watched: the number of the place that made it; 0 = not known yet */
+	uint32_t identity; /* watched: no other lock has it; 0 = none yet */
+	uint32_t last;     /* profile: stands for the thread that took it last */
 	uint64_t since;    /* profile: when it was taken, 0 = not watched then */
+};
+
+/* Validation gets an address only: `owner`, `place` and `identity` are where a mutex has them. */
+struct hf_run_rwlock {
+	hf_rwlock_t lock;
+	uint32_t read_place; /* watched: its readers' place; `place` is its writers' */
+	const void *owner;   /* &hf_run_me of the writer that is inside */
+	uint32_t last;       /* of writers, as `since` */
+	uint32_t place, identity;
+	int sharing; /* glibc's; COUNTED: run_rwlock.c */
+	uint64_t since, unused;
+	uint32_t kind; /* glibc's */
 };
 
 /* glibc's flags lie somewhere behind these: hf_run_cond_flags(). */
@@ -99,6 +119,15 @@ HF_INLINE bool hf_run_is_watched(uint32_t what)
 	X(pthread_cond_clockwait)                                                                  \
 	X(pthread_cond_signal)                                                                     \
 	X(pthread_cond_broadcast)                                                                  \
+	X(pthread_rwlock_init)                                                                     \
+	X(pthread_rwlock_destroy)                                                                  \
+	X(pthread_rwlock_rdlock)                                                                   \
+	X(pthread_rwlock_wrlock)                                                                   \
+	X(pthread_rwlock_clockrdlock)                                                              \
+	X(pthread_rwlock_clockwrlock)                                                              \
+	X(pthread_rwlock_tryrdlock)                                                                \
+	X(pthread_rwlock_trywrlock)                                                                \
+	X(pthread_rwlock_unlock)                                                                   \
 	X(pthread_cancel)                                                                          \
 	X(pthread_create)                                                                          \
 	X(pthread_sigmask)                                                                         \
@@ -183,9 +212,9 @@ enum hf_run_origin {
 enum hf_run_kind {
 	HF_RUN_MUTEX,
 	HF_RUN_COND,
-	/* glibc's: run_wait.c */
 	HF_RUN_READ,
 	HF_RUN_WRITE,
+	/* glibc's: run_wait.c */
 	HF_RUN_SEMAPHORE,
 	HF_RUN_BARRIER,
 	HF_RUN_JOIN,
@@ -260,7 +289,11 @@ extern hf_atomic32_t hf_run_event_count;
 extern uint64_t hf_run_start_ticks, hf_run_start_ns;
 
 void hf_run_profile_start(bool has_events);
-void hf_run_profile_taken(struct hf_run_mutex *m, uint64_t start, const void *caller);
+/*
+ * A lock was taken; @start: when the wait for it began, 0 = it was free; @last: the lock's, NULL =
+ * by a reader. Returns the time.
+ */
+uint64_t hf_run_profile_taken(uint32_t place, uint32_t *last, uint64_t start, const void *caller);
 void hf_run_profile_waited(uint32_t place, uint64_t start, uint64_t end, bool timed_out,
 			   const void *caller);
 void hf_run_profile_held(uint32_t place, uint64_t since, uint64_t now);

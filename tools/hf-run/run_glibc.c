@@ -12,6 +12,18 @@
 HF_STATIC_ASSERT(offsetof(struct hf_run_mutex, kind) == offsetof(pthread_mutex_t, __data.__kind),
 		 "static initializers");
 HF_STATIC_ASSERT(sizeof(struct hf_run_mutex) <= sizeof(pthread_mutex_t), "");
+HF_STATIC_ASSERT(offsetof(struct hf_run_rwlock, kind) ==
+				 offsetof(pthread_rwlock_t, __data.__flags) &&
+			 offsetof(struct hf_run_rwlock, sharing) ==
+				 offsetof(pthread_rwlock_t, __data.__shared),
+		 "static initializers");
+HF_STATIC_ASSERT(sizeof(struct hf_run_rwlock) <= sizeof(pthread_rwlock_t), "");
+HF_STATIC_ASSERT(offsetof(struct hf_run_rwlock, owner) == offsetof(struct hf_run_mutex, owner) &&
+			 offsetof(struct hf_run_rwlock, place) ==
+				 offsetof(struct hf_run_mutex, place) &&
+			 offsetof(struct hf_run_rwlock, identity) ==
+				 offsetof(struct hf_run_mutex, identity),
+		 "validation");
 HF_STATIC_ASSERT(sizeof(struct hf_run_cond) <= offsetof(pthread_cond_t, __data.__g_signals), "");
 
 /* ---- functions ------------------------------------------------------------------------------ */

@@ -89,7 +89,7 @@ void hf_run_taken(struct hf_run_mutex *m, uint64_t start, const void *caller)
 		hf_detail_validate_locked(&m->lock.word);
 	}
 	if (hf_run_is_watched(HF_RUN_PROFILE))
-		hf_run_profile_taken(m, start, caller);
+		m->since = hf_run_profile_taken(m->place, &m->last, start, caller);
 }
 
 uint64_t hf_run_releasing(struct hf_run_mutex *m, const void *caller)
@@ -369,13 +369,6 @@ HF_RUN_EXPORT int pthread_mutex_destroy(pthread_mutex_t *mutex)
 	m->place = m->identity = 0; /* the memory may become another mutex, without init */
 	return 0;
 }
-
-/* glibc exports these names, too. Its header gives the attributes of the first ones only. */
-#if !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmissing-attributes"
-#endif
-#define HF_RUN_ALIAS(name)                                                                         \
-	extern __typeof__(name) __##name __attribute__((alias(#name), visibility("default")))
 
 HF_RUN_ALIAS(pthread_mutex_init);
 HF_RUN_ALIAS(pthread_mutex_destroy);

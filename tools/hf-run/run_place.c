@@ -162,7 +162,7 @@ static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *data
 	address -= !is_exact;
 	if (address >= (uintptr_t)__ehdr_start && address < (uintptr_t)etext)
 		return _URC_NO_REASON;
-	/* A frame that a signal has interrupted has no word with its address: it is not remembered. */
+	/* One that a signal has interrupted has no word with its address: it is not remembered. */
 	walk->ends[stack->count] = is_exact ? 0 : get_end(context);
 	stack->frame[stack->count++] = (const void *)address;
 	return stack->count < HF_DETAIL_FRAMES ? _URC_NO_REASON : _URC_END_OF_STACK;

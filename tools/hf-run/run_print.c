@@ -17,6 +17,8 @@ static const char *const of_mutexes[HF_RUN_COUNTS] = { "taken",           "conte
 						       "timed_out",       "wait_ns",
 						       "wait_longest_ns", "owner_changes",
 						       "held_ns",         "held_longest_ns" };
+static const char *const of_readers[HF_RUN_COUNTS] = { "taken", "contended", "timed_out", "wait_ns",
+						       "wait_longest_ns" };
 static const char *const of_conds[HF_RUN_COUNTS] = { "signals", "waits",           "timed_out",
 						     "wait_ns", "wait_longest_ns", "unheard" };
 static const char *const of_glibcs[HF_RUN_COUNTS] = { NULL, "waits", "timed_out", "wait_ns",
@@ -27,8 +29,8 @@ static const struct {
 } kinds[] = {
 	[HF_RUN_MUTEX] = { "mutex", of_mutexes },
 	[HF_RUN_COND] = { "condition variable", of_conds },
-	[HF_RUN_READ] = { "read lock", of_glibcs },
-	[HF_RUN_WRITE] = { "write lock", of_glibcs },
+	[HF_RUN_READ] = { "read lock", of_readers },
+	[HF_RUN_WRITE] = { "write lock", of_mutexes },
 	[HF_RUN_SEMAPHORE] = { "semaphore", of_glibcs },
 	[HF_RUN_BARRIER] = { "barrier", of_glibcs },
 	[HF_RUN_JOIN] = { "join", of_glibcs },
@@ -156,17 +158,22 @@ static void put_counts(struct hf_detail_printer *p, const struct hf_detail_row *
 
 	switch (((const struct row *)common)->place->kind) {
 	case HF_RUN_MUTEX:
+	case HF_RUN_READ:
+	case HF_RUN_WRITE:
 		hf_detail_put(
-			p,
-			"holdfast:      taken: %llu, %llu.%llu %% after a wait, %llu by "
-			"another thread than before; held: %llu.%03llu ms, mean %llu.%03llu "
-			"us, at most %llu.%03llu ms\n",
+			p, "holdfast:      taken: %llu, %llu.%llu %% after a wait",
 			(unsigned long long)count[HF_RUN_USED],
-			PERCENT(count[HF_RUN_WAITS], count[HF_RUN_USED] + count[HF_RUN_TIMED_OUT]),
-			(unsigned long long)count[HF_RUN_ODD],
-			THOUSANDTHS(count[HF_RUN_HELD] / 1000),
-			THOUSANDTHS(hf_detail_mean(count[HF_RUN_HELD], count[HF_RUN_USED])),
-			THOUSANDTHS(count[HF_RUN_HELD_LONGEST] / 1000));
+			PERCENT(count[HF_RUN_WAITS], count[HF_RUN_USED] + count[HF_RUN_TIMED_OUT]));
+		if (((const struct row *)common)->place->kind != HF_RUN_READ)
+			hf_detail_put(
+				p,
+				", %llu by another thread than before; held: %llu.%03llu ms, mean "
+				"%llu.%03llu us, at most %llu.%03llu ms",
+				(unsigned long long)count[HF_RUN_ODD],
+				THOUSANDTHS(count[HF_RUN_HELD] / 1000),
+				THOUSANDTHS(hf_detail_mean(count[HF_RUN_HELD], count[HF_RUN_USED])),
+				THOUSANDTHS(count[HF_RUN_HELD_LONGEST] / 1000));
+		hf_detail_put(p, "\n");
 		break;
 	case HF_RUN_COND:
 		hf_detail_put(p,

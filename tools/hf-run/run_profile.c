@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run_profile - counts, for each place that makes mutexes or condition variables: how often they
+ * run_profile - counts, for each place that makes locks or condition variables: how often they
  * were taken and waited for, how long they were waited for and held.
  *
  * State
@@ -201,20 +201,20 @@ static HF_RUN_COLD void add_wait(struct hf_run_record *record, uint32_t place, u
 	add_event(HF_RUN_HAS_WAITED, place, start, start + ticks);
 }
 
-void hf_run_profile_taken(struct hf_run_mutex *m, uint64_t start, const void *caller)
+uint64_t hf_run_profile_taken(uint32_t place, uint32_t *last, uint64_t start, const void *caller)
 {
-	struct hf_run_record *record = record_of(m->place);
+	struct hf_run_record *record = record_of(place);
 	uint32_t serial = hf_run_thread_serial(); /* set by record_of() */
 	uint64_t now = hf_run_ticks();
 
 	add(record, HF_RUN_USED, 1);
-	if (m->last != serial) {
-		m->last = serial;
+	if (last && *last != serial) {
+		*last = serial;
 		add(record, HF_RUN_ODD, 1);
 	}
 	if (HF_UNLIKELY(start))
-		add_wait(record, m->place, start, now, caller);
-	m->since = now;
+		add_wait(record, place, start, now, caller);
+	return now;
 }
 
 void hf_run_profile_waited(uint32_t place, uint64_t start, uint64_t end, bool timed_out,

@@ -110,11 +110,7 @@ HF_RUN_EXPORT void (*signal(int number, void (*handler)(int)))(int)
 	return old == ours ? SIG_DFL : old;
 }
 
-/* glibc exports this name, too. Its header gives the attributes of the first one only. */
-#if !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmissing-attributes"
-#endif
-extern __typeof__(sigaction) __sigaction __attribute__((alias("sigaction"), visibility("default")));
+HF_RUN_ALIAS(sigaction);
 
 /* The kernel kills a thread that loses a page while the signal is blocked. */
 HF_RUN_EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)

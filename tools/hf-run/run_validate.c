@@ -2,12 +2,13 @@
 /*
  * run_validate - the library's validation, chosen at run time.
  *
- * The class of a mutex is the place that made it (run_place.c), as a stack: all mutexes of a
- * program may be made in one wrapper. A mutex without init is a class of its own. Class and
- * identity are in the mutex: they are exact, and memory that becomes another one inherits nothing.
+ * The class of a lock is the place that made it (run_place.c), as a stack: all locks of a program
+ * may be made in one wrapper. A lock without init is a class of its own. Class and identity are in
+ * the lock: they are exact, and memory that becomes another one inherits nothing.
  *
- * A program may free a mutex that it holds, as an object that is torn down under its own lock does.
- * So only the mutex that a call is about is read here, not those that the thread holds meanwhile.
+ * A program may free a lock that it holds, as an object that is torn down under its own lock does.
+ * So only the lock that a call is about is read here, not those that the thread holds meanwhile. It
+ * may be a struct hf_run_rwlock, which has the members used here where a mutex has them.
  */
 #include <errno.h>
 #include <unistd.h>
@@ -141,12 +142,12 @@ static void print(struct hf_detail_printer *p, const struct hf_report_details *d
 
 	hf_detail_put(p, "holdfast: %s\n", text_of(details->kind));
 	if (details->kind == HF_REPORT_LOCK_HELD_AT_EXIT) {
-		describe(p, "mutex", details->object, hf_detail_validate_label(details->object));
+		describe(p, "lock", details->object, hf_detail_validate_label(details->object));
 		hf_detail_put(p, "holdfast:     taken at %s\n", name_of(p, details->site));
 		return;
 	}
 	hf_run_stack(&stack, details->site);
-	describe(p, details->other ? "locking" : "mutex", details->object,
+	describe(p, details->other ? "locking" : "lock", details->object,
 		 hf_run_label(details->object));
 	describe_stack(p, &stack, 0);
 	if (details->other) {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run_wait - with a profile, times the waits in functions that stay glibc's: read-write locks,
- * semaphores, barriers, joins, once-functions, and futexes by syscall().
+ * run_wait - with a profile, times the waits in functions that stay glibc's: semaphores, barriers,
+ * joins, once-functions, and futexes by syscall().
  *
  * A row of the table is a function, and each exported function is one call of call(). Where there
- * is a function that does not wait, it is tried first: so only waits are timed, and counted.
- * (Another implementation of one of these locks takes its functions out of here, and its rows out
- * of the table.) Not seen: what glibc locks itself, and system calls that are not by syscall().
+ * is a function that does not wait, it is tried first: so only waits are timed, and counted. Not
+ * seen: what glibc locks itself, and system calls that are not by syscall().
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -18,12 +17,6 @@
 #include "run.h"
 
 enum function {
-	READ,
-	READ_UNTIL,
-	READ_CLOCK,
-	WRITE,
-	WRITE_UNTIL,
-	WRITE_CLOCK,
 	SEM,
 	SEM_UNTIL,
 	SEM_CLOCK,
@@ -45,14 +38,6 @@ static struct row {
 	int limit; /* which word, from 0 on, is when the wait ends; 0 = it has no limit */
 	call_t *call, *attempt; /* found at the first call */
 } rows[] = {
-	[READ] = { "pthread_rwlock_rdlock", "pthread_rwlock_tryrdlock", HF_RUN_READ },
-	[READ_UNTIL] = { "pthread_rwlock_timedrdlock", "pthread_rwlock_tryrdlock", HF_RUN_READ, 1 },
-	[READ_CLOCK] = { "pthread_rwlock_clockrdlock", "pthread_rwlock_tryrdlock", HF_RUN_READ, 2 },
-	[WRITE] = { "pthread_rwlock_wrlock", "pthread_rwlock_trywrlock", HF_RUN_WRITE },
-	[WRITE_UNTIL] = { "pthread_rwlock_timedwrlock", "pthread_rwlock_trywrlock", HF_RUN_WRITE,
-			  1 },
-	[WRITE_CLOCK] = { "pthread_rwlock_clockwrlock", "pthread_rwlock_trywrlock", HF_RUN_WRITE,
-			  2 },
 	[SEM] = { "sem_wait", "sem_trywait", HF_RUN_SEMAPHORE },
 	[SEM_UNTIL] = { "sem_timedwait", "sem_trywait", HF_RUN_SEMAPHORE, 1 },
 	[SEM_CLOCK] = { "sem_clockwait", "sem_trywait", HF_RUN_SEMAPHORE, 2 },
@@ -127,38 +112,6 @@ static int call(enum function which, const uintptr_t *word, const void *caller)
 
 #define WORD(argument) ((uintptr_t)(argument))
 #define WORDS(...) ((const uintptr_t[4]){ __VA_ARGS__ })
-
-HF_RUN_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t *lock)
-{
-	return call(READ, WORDS(WORD(lock)), HF_RUN_CALLER);
-}
-
-HF_RUN_EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t *lock, const struct timespec *end)
-{
-	return call(READ_UNTIL, WORDS(WORD(lock), WORD(end)), HF_RUN_CALLER);
-}
-
-HF_RUN_EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t *lock, clockid_t clock,
-					     const struct timespec *end)
-{
-	return call(READ_CLOCK, WORDS(WORD(lock), WORD(clock), WORD(end)), HF_RUN_CALLER);
-}
-
-HF_RUN_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t *lock)
-{
-	return call(WRITE, WORDS(WORD(lock)), HF_RUN_CALLER);
-}
-
-HF_RUN_EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t *lock, const struct timespec *end)
-{
-	return call(WRITE_UNTIL, WORDS(WORD(lock), WORD(end)), HF_RUN_CALLER);
-}
-
-HF_RUN_EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t *lock, clockid_t clock,
-					     const struct timespec *end)
-{
-	return call(WRITE_CLOCK, WORDS(WORD(lock), WORD(clock), WORD(end)), HF_RUN_CALLER);
-}
 
 HF_RUN_EXPORT int sem_wait(sem_t *semaphore)
 {

@@ -31,6 +31,10 @@ void hf_run_profile_end(uint64_t start, enum hf_detail_profile_kind kind);
  */
 #define HF_DETAIL_PARKING_TRUSTS_MARKS 0
 
+/* src/rwlock/rwlock.c: a thread unlocks what it does not read, as programs may let it. */
+#define HF_DETAIL_RWLOCK_NOT_MINE(word) hf_run_unlock_another(word)
+void hf_run_unlock_another(struct hf_atomic32 *word);
+
 /* src/parking/to_wait.c: a waiter is queued and is about to wait: returns the deadline. It ends. */
 #define HF_DETAIL_PARKING_QUEUED(waiter, deadline) hf_run_queued(waiter, deadline)
 #define HF_DETAIL_PARKING_LEFT() hf_run_left()
@@ -40,7 +44,6 @@ void hf_run_left(void);
 
 /* src/parking/to_wait.c: releases a waiter that is still queued at @at. Returns whether it was. */
 #define HF_DETAIL_PARKING_HAS_UNPARK_THIS
-struct hf_atomic32;
 bool hf_detail_unpark_this(struct hf_atomic32 *at, struct hf_detail_waiter *waiter);
 
 /*

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * conform - what programs expect of pthread's mutexes and condition variables, whoever makes them.
+ * conform - what programs expect of pthread's mutexes, condition variables and read-write locks,
+ * whoever makes them.
  *
  * Each kind of mutex with each kind of condition variable; errors, clocks, cancellation, fork,
  * processes, freeing after the last wake-up; and what glibc itself locks, used at the same time. It
@@ -131,6 +132,144 @@ static void mutexes(enum kind kind)
 	CHECK(pthread_mutex_trylock(&m) == 0);
 	CHECK(pthread_mutex_unlock(&m) == 0);
 	CHECK(pthread_mutex_destroy(&m) == 0);
+}
+
+/* ---- read-write locks ----------------------------------------------------------------------- */
+
+enum rw_kind { RW_STATIC, RW_STATIC_WRITER, RW_READER, RW_WRITER, RW_SHARED, RW_KINDS };
+
+static pthread_rwlock_t rw;
+static atomic_int writer; /* the thread that waits to write; 0 = has written */
+static int rw_words[2];
+
+static bool is_for_readers(enum rw_kind kind)
+{
+	return kind != RW_STATIC_WRITER && kind != RW_WRITER;
+}
+
+static void make_rwlock(enum rw_kind kind)
+{
+	pthread_rwlockattr_t a;
+
+	pthread_rwlockattr_init(&a);
+	if (kind == RW_WRITER)
+		pthread_rwlockattr_setkind_np(&a, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	if (kind == RW_SHARED)
+		pthread_rwlockattr_setpshared(&a, PTHREAD_PROCESS_SHARED);
+	if (kind == RW_STATIC)
+		rw = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;
+	else if (kind == RW_STATIC_WRITER)
+		rw = (pthread_rwlock_t)PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+	else
+		CHECK(pthread_rwlock_init(&rw, kind == RW_READER ? NULL : &a) == 0);
+	pthread_rwlockattr_destroy(&a);
+}
+
+static void *wait_to_write(void *unused)
+{
+	struct timespec end = in_ms(CLOCK_REALTIME, 2), mono = in_ms(CLOCK_MONOTONIC, 2);
+
+	CHECK(pthread_rwlock_trywrlock(&rw) == EBUSY);
+	CHECK(pthread_rwlock_timedwrlock(&rw, &end) == ETIMEDOUT);
+	CHECK(pthread_rwlock_clockwrlock(&rw, CLOCK_MONOTONIC, &mono) == ETIMEDOUT);
+	writer = gettid();
+	CHECK(pthread_rwlock_wrlock(&rw) == 0);
+	writer = 0;
+	CHECK(pthread_rwlock_unlock(&rw) == 0);
+	return unused;
+}
+
+static void *fail_to_read(void *unused)
+{
+	struct timespec end = in_ms(CLOCK_REALTIME, 2), mono = in_ms(CLOCK_MONOTONIC, 2);
+
+	CHECK(pthread_rwlock_tryrdlock(&rw) == EBUSY);
+	CHECK(pthread_rwlock_timedrdlock(&rw, &end) == ETIMEDOUT);
+	CHECK(pthread_rwlock_clockrdlock(&rw, CLOCK_MONOTONIC, &mono) == ETIMEDOUT);
+	return unused;
+}
+
+/* A writer may let readers pass at first. */
+static void *read_until_barred(void *unused)
+{
+	while (pthread_rwlock_tryrdlock(&rw) == 0) {
+		CHECK(pthread_rwlock_unlock(&rw) == 0);
+		sched_yield();
+	}
+	return unused;
+}
+
+static void *read_once(void *unused)
+{
+	CHECK(pthread_rwlock_rdlock(&rw) == 0 && pthread_rwlock_unlock(&rw) == 0);
+	return unused;
+}
+
+/* Both words are always equal inside. */
+static void *read_and_write(void *unused)
+{
+	for (int i = 0; i < rounds; i++) {
+		CHECK(pthread_rwlock_rdlock(&rw) == 0);
+		CHECK(rw_words[0] == rw_words[1]);
+		CHECK(pthread_rwlock_unlock(&rw) == 0);
+		if (i % 8)
+			continue;
+		CHECK(pthread_rwlock_wrlock(&rw) == 0);
+		rw_words[0]++;
+		rw_words[1]++;
+		CHECK(pthread_rwlock_unlock(&rw) == 0);
+	}
+	return unused;
+}
+
+static void rwlocks(enum rw_kind kind)
+{
+	struct timespec end = in_ms(CLOCK_REALTIME, 2), bad = { 0, 1000000000 };
+	pthread_t t[4];
+
+	make_rwlock(kind);
+	CHECK(pthread_rwlock_timedrdlock(&rw, &bad) == EINVAL);
+	CHECK(pthread_rwlock_timedwrlock(&rw, &bad) == EINVAL);
+	CHECK(pthread_rwlock_clockrdlock(&rw, CLOCK_PROCESS_CPUTIME_ID, &end) == EINVAL);
+	CHECK(pthread_rwlock_wrlock(&rw) == 0);
+	if (kind == RW_SHARED) /* other processes look at it: glibc must have locked it */
+		CHECK(rw.__data.__cur_writer == gettid());
+	CHECK(pthread_rwlock_rdlock(&rw) == EDEADLK && pthread_rwlock_wrlock(&rw) == EDEADLK);
+	CHECK(pthread_rwlock_tryrdlock(&rw) == EBUSY && pthread_rwlock_trywrlock(&rw) == EBUSY);
+	run(fail_to_read, NULL, NULL);
+	CHECK(pthread_rwlock_unlock(&rw) == 0);
+
+	/* A reader, a writer that waits for it, and another reader; a recursive one. */
+	CHECK(pthread_rwlock_rdlock(&rw) == 0 && pthread_rwlock_tryrdlock(&rw) == 0);
+	CHECK(pthread_rwlock_unlock(&rw) == 0);
+	pthread_create(&t[0], NULL, wait_to_write, NULL);
+	while (!writer)
+		sched_yield();
+	await_parked(writer);
+	if (is_for_readers(kind)) {
+		run(read_once, NULL, NULL);
+		CHECK(pthread_rwlock_rdlock(&rw) == 0 && pthread_rwlock_unlock(&rw) == 0);
+		CHECK(pthread_rwlock_tryrdlock(&rw) == 0 && pthread_rwlock_unlock(&rw) == 0);
+	} else {
+		run(read_until_barred, NULL, NULL);
+		run(fail_to_read, NULL, NULL);
+	}
+	CHECK(writer != 0 && pthread_rwlock_unlock(&rw) == 0);
+	pthread_join(t[0], NULL);
+	CHECK(writer == 0);
+
+	rw_words[0] = rw_words[1] = 0;
+	for (int i = 0; i < 4; i++)
+		pthread_create(&t[i], NULL, read_and_write, NULL);
+	for (int i = 0; i < 4; i++)
+		pthread_join(t[i], NULL);
+	CHECK(rw_words[0] == 4 * ((rounds + 7) / 8));
+
+	CHECK(pthread_rwlock_rdlock(&rw) == 0);
+	CHECK(pthread_rwlock_destroy(&rw) == 0); /* though it is read */
+	make_rwlock(RW_READER);
+	CHECK(pthread_rwlock_trywrlock(&rw) == 0 && pthread_rwlock_unlock(&rw) == 0);
+	CHECK(pthread_rwlock_destroy(&rw) == 0);
 }
 
 /* ---- condition variables: a queue of numbers between two producers and two consumers ---- */
@@ -511,10 +650,9 @@ static void cancellation_of_a_canceller(void)
 
 static mtx_t mtx;
 static cnd_t cnd;
-static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_barrier_t barrier;
-static int turns, read_sum, once_count;
+static int turns, once_count;
 static FILE *stream;
 
 static void count_once(void)
@@ -535,9 +673,6 @@ static int use_all(void *number)
 		turns++;
 		cnd_signal(&cnd);
 		mtx_unlock(&mtx);
-		pthread_rwlock_wrlock(&rwlock);
-		read_sum++;
-		pthread_rwlock_unlock(&rwlock);
 		fprintf(stream, "x");
 		flockfile(stream);
 		funlockfile(stream);
@@ -557,7 +692,7 @@ static void others(void)
 		thrd_create(&t[i], use_all, (void *)i);
 	for (int i = 0; i < 2; i++)
 		thrd_join(t[i], NULL);
-	CHECK(turns == 200 && read_sum == 200 && once_count == 1 && ftell(stream) == 200);
+	CHECK(turns == 200 && once_count == 1 && ftell(stream) == 200);
 	mtx_destroy(&mtx);
 	cnd_destroy(&cnd);
 	fclose(stream);
@@ -567,15 +702,6 @@ static void others(void)
 
 static sem_t tokens;
 static atomic_int handled;
-
-static void *use_locked(void *unused)
-{
-	struct timespec end = in_ms(CLOCK_REALTIME, 2), mono = in_ms(CLOCK_MONOTONIC, 2);
-
-	CHECK(pthread_rwlock_timedrdlock(&rwlock, &end) == ETIMEDOUT);
-	CHECK(pthread_rwlock_clockwrlock(&rwlock, CLOCK_MONOTONIC, &mono) == ETIMEDOUT);
-	return unused;
-}
 
 static void *wait_for_token(void *unused)
 {
@@ -635,14 +761,6 @@ static void glibcs(void)
 	thrd_t c11;
 	void *result;
 	int number;
-
-	CHECK(pthread_rwlock_wrlock(&rwlock) == 0);
-	CHECK(pthread_rwlock_rdlock(&rwlock) == EDEADLK &&
-	      pthread_rwlock_wrlock(&rwlock) == EDEADLK);
-	run(use_locked, NULL, NULL);
-	CHECK(pthread_rwlock_unlock(&rwlock) == 0);
-	CHECK(pthread_rwlock_timedrdlock(&rwlock, &bad) == EINVAL);
-	CHECK(pthread_rwlock_clockrdlock(&rwlock, CLOCK_PROCESS_CPUTIME_ID, &end) == EINVAL);
 
 	sem_init(&tokens, 0, 1);
 	waiting = woken = 0;
@@ -855,9 +973,25 @@ static void *hand_over(void *unused)
 	return unused;
 }
 
+static void *unlock_rw(void *unused)
+{
+	CHECK(pthread_rwlock_unlock(&rw) == 0);
+	return unused;
+}
+
+static void unlock_for_readers(void)
+{
+	for (int i = 0; i < 3; i++) {
+		CHECK(pthread_rwlock_rdlock(&rw) == 0);
+		run(unlock_rw, NULL, NULL);
+	}
+	CHECK(pthread_rwlock_trywrlock(&rw) == 0 && pthread_rwlock_unlock(&rw) == 0);
+}
+
 /* In a thread of its own, which is pinned. */
 static void handoff(int count)
 {
+	unlock_for_readers();
 	sched_getaffinity(0, sizeof(processors), &processors);
 	handed.rounds = count;
 	run(hand_over, NULL, NULL);
@@ -969,6 +1103,13 @@ static void everything(void)
 			forks(kind);
 		freeing(kind);
 		name_kind(kind, before);
+	}
+	for (int kind = 0; kind < RW_KINDS; kind++) {
+		int before = failures;
+
+		rwlocks(kind);
+		if (failures != before)
+			printf("... with a read-write lock of kind %d\n", kind);
 	}
 	processes();
 	if (!is_emulated) /* qemu does not tell the kernel of robust mutexes */

@@ -292,7 +292,7 @@ static void run_deleted(char *program)
 	exit(1);
 }
 
-/* What glibc waits for: each once without a wait, and once until another thread has seen it wait. */
+/* Each kind of wait once without one, and once until another thread has seen this one wait. */
 static pthread_rwlock_t read_write = PTHREAD_RWLOCK_INITIALIZER;
 static sem_t semaphore;
 static pthread_barrier_t both;

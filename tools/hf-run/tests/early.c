@@ -7,6 +7,7 @@
 
 struct early early = { .m = PTHREAD_MUTEX_INITIALIZER,
 		       .held = PTHREAD_MUTEX_INITIALIZER,
+		       .read = PTHREAD_RWLOCK_INITIALIZER,
 		       .held_recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP,
 		       .c = PTHREAD_COND_INITIALIZER };
 
@@ -29,6 +30,7 @@ __attribute__((constructor)) static void start(void)
 {
 	pthread_mutex_lock(&early.held);
 	pthread_mutex_lock(&early.held_recursive);
+	pthread_rwlock_rdlock(&early.read);
 	pthread_create(&early.thread, NULL, work, NULL);
 	for (int waits = 0; !waits;) {
 		pthread_mutex_lock(&early.m);

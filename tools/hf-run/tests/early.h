@@ -7,6 +7,7 @@
 extern struct early {
 	pthread_mutex_t m, held, held_recursive;
 	pthread_cond_t c;
+	pthread_rwlock_t read;
 	pthread_t thread;
 	int is_waiting, work, done;
 } early;

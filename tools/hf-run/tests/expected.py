@@ -9,6 +9,7 @@ FAULTS = {
     "unheld": ["unlock of a lock that nobody holds"],
     "many": ["order inverted"], "around": ["order inverted"], "guarded": [], "once": ["order inverted"],
     "gate": ["recursion", "unlock by a thread that does not hold it; it is unlocked"], "limit": ["recursion"],
+    "rwlock": ["write-locked by a thread that reads it", "order inverted", "held by a thread that ends"],
     "unmapped": ["held by a thread that ends"], "zeroed": ["held by a thread that ends"],
     "overwritten": ["held by a thread that ends"],
 }
@@ -35,7 +36,7 @@ def has_waits(profile):
     found = {}
     for row in profile["rows"]:
         sites = row["waited_at"] or [row]
-        waits = sum(site["waits"] for site in sites if "wait_for_each" in site["stack"][0])
+        waits = sum(site.get("waits", 0) for site in sites if "wait_for_each" in site["stack"][0])
         if waits:
             found[row["kind"]] = found.get(row["kind"], 0) + waits
     return found == WAITS

@@ -149,12 +149,42 @@ static void gate(void)
 	pthread_join(t, NULL);
 }
 
-static void lock_own_until(void)
+static struct timespec in_a_second(void)
 {
 	struct timespec end;
 
 	clock_gettime(CLOCK_REALTIME, &end);
 	end.tv_sec++;
+	return end;
+}
+
+static void *keep_reading(void *lock)
+{
+	pthread_rwlock_rdlock(lock);
+	return NULL;
+}
+
+static void misuse_rwlock(void)
+{
+	static pthread_rwlock_t rw = PTHREAD_RWLOCK_INITIALIZER;
+	struct timespec end = in_a_second();
+
+	pthread_rwlock_rdlock(&rw);
+	pthread_mutex_lock(&one);
+	pthread_mutex_unlock(&one);
+	expect(pthread_rwlock_timedwrlock(&rw, &end) == ETIMEDOUT, "a writer of what it reads");
+	pthread_rwlock_unlock(&rw);
+	pthread_mutex_lock(&one);
+	pthread_rwlock_wrlock(&rw);
+	pthread_rwlock_unlock(&rw);
+	pthread_mutex_unlock(&one);
+	in_thread(keep_reading, &rw);
+}
+
+static void lock_own_until(void)
+{
+	struct timespec end = in_a_second();
+
 	pthread_mutex_lock(&one);
 	expect(pthread_mutex_trylock(&one) == EBUSY, "trylock of its own");
 	expect(pthread_mutex_timedlock(&one, &end) == ETIMEDOUT, "a limit on its own");
@@ -185,7 +215,7 @@ static void take_under(pthread_mutex_t *gate, pthread_mutex_t *first, pthread_mu
 		pthread_mutex_unlock(gate);
 }
 
-/* Three mutexes in a circle: under a gate no mistake; once two of its pairs have none, it is one. */
+/* Three mutexes in a circle: under a gate no fault; once two of its pairs have none, it is one. */
 static void around(pthread_mutex_t *gate, int is_passed)
 {
 	static pthread_mutex_t three;
@@ -323,6 +353,8 @@ int main(int count, char **arguments)
 		unlock_by_another();
 	if (strcmp(what, "gate") == 0)
 		gate();
+	if (strcmp(what, "rwlock") == 0)
+		misuse_rwlock();
 	if (strcmp(what, "limit") == 0)
 		lock_own_until();
 	if (strcmp(what, "unmapped") == 0)

@@ -19,6 +19,7 @@ int main(void)
 	pthread_join(early.thread, NULL);
 	pthread_mutex_unlock(&early.held);
 	pthread_mutex_unlock(&early.held_recursive);
+	pthread_rwlock_unlock(&early.read);
 	puts("done");
 	return 0;
 }
