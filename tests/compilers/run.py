@@ -7,6 +7,7 @@
   library    src/, with and without optimisation
   headers    all in one unit, every function emitted: C11 and C++17, strict and GNU
   refused    an unsupported target gets an explanatory #error: old or other compilers, 32-bit programs
+  musl       the battery by musl-gcc, linked statically and dynamically
 
 tests/headers already uses the versions called `gcc` and `clang`. So with these only the
 library is built here, unless NAME selects them.
@@ -137,6 +138,23 @@ def refused(args, checks):
         checks.wrong("refused " + name, wrong)
 
 
+def musl(args, checks):
+    if not shutil.which("musl-gcc"):
+        checks.skip("musl", "no musl-gcc (Debian: musl-tools)")
+        return
+    files = sources(args.source_dir, "src") + sources(args.source_dir, "tests", "battery")
+
+    def built_and_run(name, *more):
+        program = os.path.join(args.work_dir, "battery_" + name)
+        run("musl-gcc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-UNDEBUG", *more,
+            "-I" + os.path.join(args.source_dir, "include"), "-I" + os.path.join(args.source_dir, "src"), *files, "-o", program,
+            "-pthread")
+        run(sys.executable, os.path.join(args.source_dir, "tests", "ktap.py"), program)
+
+    checks.attempt("musl, static", built_and_run, "static", "-static")
+    checks.attempt("musl, dynamic", built_and_run, "dynamic")
+
+
 def main():
     args = arguments(__doc__, "source-dir", "work-dir", names="compiler")
     found, missing = find()
@@ -165,6 +183,8 @@ def main():
                 break
 
     refused(args, checks)
+    if not args.compiler:
+        musl(args, checks)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         list(pool.map(one, found))
     return checks.end()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Fault handling in processes of other runtimes: Go, Rust std, OpenJDK, CPython, Node.js, gdb, if installed.
+"""Fault handling in processes of other runtimes: Go, Rust std, OpenJDK, CPython, Node.js, if installed.
 
 tests/nofault/sanitize tests AddressSanitizer and Valgrind; bindings/rust the Rust crates.
 """
@@ -118,18 +118,6 @@ class Runtimes:
         self.good("node", "-e", "const p = require(process.argv[1]); for (let i = 0; i < 20; i++) "
                   "if (p.run()) process.exit(3); console.log('good')", os.path.abspath(library))
 
-    def gdb(self):
-        self.need("gdb")
-        program = self.path("gdb-probe")
-        main = write(self.path("main.c"), '#include <stdio.h>\nint probe_install(void); int probe_all(void);\n'
-                     'int main(void) { return probe_install() || probe_all() || puts("good") < 0; }\n')
-        self.call("gcc", "-g", "-DHF_STATIC_LIBRARY", "-I" + self.include, main,
-                  os.path.join(HERE, "probe.c"), self.args.library, "-pthread", "-o", program)
-        output = self.good("gdb", "-q", "-batch", "-nx", "-ex", "set debuginfod enabled off",
-                           "-ex", "handle SIGSEGV SIGBUS nostop noprint pass", "-ex", "run", program)
-        if "exited normally" not in output:
-            raise Failed(output[-800:])
-
 
 def main():
     args = arguments(__doc__, "source-dir", "work-dir", "library")
@@ -146,7 +134,6 @@ def main():
     checks.attempt("CPython, faulthandler enabled first", runtimes.python, "before")
     checks.attempt("CPython, faulthandler enabled afterwards", runtimes.python, "after")
     checks.attempt("Node.js, a native module", runtimes.node)
-    checks.attempt("gdb, signals passed", runtimes.gdb)
     return checks.end()
 
 

@@ -7,7 +7,6 @@
   alone         the two files include no other file of Holdfast
   programs      C by gcc, clang and musl-gcc, C++ by g++ and clang++: no warning with -Wshadow, of the library also
                 with -Wconversion; they run
-  sanitizers    the C program builds and runs with each sanitizer of gcc and clang
   battery       all battery cases pass, in a program built by one command
   names         a plug-in with holdfast.c exports only what the header declares as public
   mutants       a missing source file, and a missing visibility pragma, are detected
@@ -23,7 +22,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from checks import Checks, Skip, arguments, read, sanitizer_prefix, write  # noqa: E402
+from checks import Checks, arguments, read, write  # noqa: E402
 
 FLAGS = ["-O2", "-DNDEBUG", "-Wall", "-Wextra", "-Wshadow", "-Werror"]
 
@@ -39,9 +38,9 @@ class Test(Checks):
                               text=True, check=False, timeout=600)
         return done.returncode == 0, "%s\n%s" % (" ".join(command), done.stdout)
 
-    def build_and_run(self, what, *command, prefix=()):
+    def build_and_run(self, what, *command):
         worked, said = self.run(*command, "-o", "program", "-pthread")
-        worked, said = self.run(*prefix, "./program") if worked else (worked, said)
+        worked, said = self.run("./program") if worked else (worked, said)
         self.check(what, worked, said)
 
     def alone(self):
@@ -59,16 +58,6 @@ class Test(Checks):
             self.check("the library by " + cc, worked, said)
             self.build_and_run("C by " + cc, cc, *FLAGS, "program.c", "holdfast.o")
             self.build_and_run("C++ by " + cxx, cxx, "-std=c++17", *FLAGS, "program.cpp", "holdfast.o")
-
-    def sanitizers(self, compilers):
-        for cc in compilers:
-            for kind in ("address,undefined", "thread"):
-                words, name = [cc, "-fsanitize=" + kind, "-O0", "-w"], "-fsanitize=%s by %s" % (kind, cc)
-                try:
-                    prefix = sanitizer_prefix(*words, program=os.path.join(self.work, "program"))
-                    self.build_and_run(name, *words, "program.c", "holdfast.c", prefix=prefix)
-                except Skip as why:
-                    self.skip(name, why)
 
     def battery(self):
         """Each header's usual name becomes a file that includes holdfast.h, so the battery's sources compile unchanged."""
@@ -127,7 +116,6 @@ def main():
     for cc in sorted({"gcc", "clang", "musl-gcc"} - set(compilers)):
         test.skip("single " + cc, "it is not installed")
     test.programs(compilers)
-    test.sanitizers([cc for cc in compilers if cc != "musl-gcc"])
     test.battery()
     visible, wrong = test.names()
     test.check("it exports %d names, all of them public" % len(visible), visible and not wrong, " ".join(sorted(wrong)))
