@@ -634,41 +634,24 @@ static void child(const struct effect *effect, bool armed, int output)
 	_exit(0);
 }
 
-/* Follows the child's threads through their signals until it ends. */
+/* Follows the child through its signals until it ends. */
 static void follow(pid_t pid, struct outcome *outcome)
 {
-	siginfo_t info;
-	int status;
+	while (waitpid(pid, &outcome->status, 0) == pid && WIFSTOPPED(outcome->status)) {
+		int signal = WSTOPSIG(outcome->status);
+		siginfo_t info;
 
-	if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status)) {
-		outcome->status = status;
-		return;
-	}
-	(void)ptrace(PTRACE_SETOPTIONS, pid, NULL,
-		     (void *)(uintptr_t)(PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE));
-	(void)ptrace(PTRACE_CONT, pid, NULL, NULL);
-	for (;;) {
-		pid_t thread = waitpid(-1, &status, __WALL);
-		int signal = 0;
-
-		if (thread < 0)
-			break;
-		if (!WIFSTOPPED(status)) {
-			if (thread == pid)
-				outcome->status = status;
-			continue;
-		}
-		signal = WSTOPSIG(status);
 		if (signal == SIGSEGV || signal == SIGBUS) {
 			memset(&info, 0, sizeof(info));
-			(void)ptrace(PTRACE_GETSIGINFO, thread, NULL, &info);
+			(void)ptrace(PTRACE_GETSIGINFO, pid, NULL, &info);
 			outcome->signal = info.si_signo;
 			outcome->code = info.si_code;
 			outcome->address = info.si_code > 0 ? (uintptr_t)info.si_addr : 0;
 		}
 		if (signal == SIGTRAP || signal == SIGSTOP)
 			signal = 0;
-		(void)ptrace(PTRACE_CONT, thread, NULL, (void *)(uintptr_t)signal);
+		(void)ptrace(PTRACE_SETOPTIONS, pid, NULL, (void *)(uintptr_t)PTRACE_O_EXITKILL);
+		(void)ptrace(PTRACE_CONT, pid, NULL, (void *)(uintptr_t)signal);
 	}
 }
 
@@ -718,16 +701,6 @@ static bool same(const struct outcome *a, const struct outcome *b)
 	       a->address == b->address && strcmp(a->output, b->output) == 0;
 }
 
-/* Returns false if the case cannot run here. */
-static bool run_both(const struct effect *effect, struct outcome *without, struct outcome *armed)
-{
-	run(effect, false, without);
-	if (WIFEXITED(without->status) && WEXITSTATUS(without->status) == CANNOT)
-		return false;
-	run(effect, true, armed);
-	return true;
-}
-
 static void compare(const struct effect *effect)
 {
 	struct outcome without, armed;
@@ -735,21 +708,16 @@ static void compare(const struct effect *effect)
 	int attempts = traces ? 1 : 3;
 
 	do {
-		if (!run_both(effect, &without, &armed)) {
+		run(effect, false, &without);
+		if (WIFEXITED(without.status) && WEXITSTATUS(without.status) == CANNOT) {
 			ktap_skip("not on this processor or system", "%s", effect->name);
 			return;
 		}
+		run(effect, true, &armed);
 	} while (--attempts && !same(&without, &armed));
-	if (effect->difference == NO_ADDRESS && traces) {
-		/*
-		 * The same death; the kernel, which finds no room for a handler, gives no address.
-		 */
-		if (armed.code == 128 && armed.address == 0) {
-			armed.code = without.code;
-			armed.address = without.address;
-		}
-	}
-	if (effect->difference == NO_CODE) {
+	/* NO_ADDRESS: the kernel, which finds no room for a handler, gives none. */
+	if (effect->difference == NO_CODE ||
+	    (effect->difference == NO_ADDRESS && armed.code == 128 && armed.address == 0)) {
 		armed.code = without.code;
 		armed.address = without.address;
 	}

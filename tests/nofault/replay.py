@@ -107,15 +107,23 @@ def is_hot(case):
     return "cold" not in case and "read" not in case
 
 
+def judge(checks, what, values, most_mean, most=math.inf):
+    """values: {case: (ratio, what noise leaves of it)}"""
+    worst, average = max(values, key=lambda case: values[case][1]), mean([ratio for ratio, _ in values.values()])
+    checks.check("%s: mean %.3f (at most %.2f), worst %.2f at %s, of which noise leaves %.2f (at most %.2f), %d cases"
+                 % (what, average, most_mean, values[worst][0], worst, values[worst][1], most, len(values)),
+                 average <= most_mean and values[worst][1] <= most)
+
+
 def replay(checks, program, path):
     """One archived result."""
     results = load(path)
-    kind = processor(results["machine"])
+    kind, has = processor(results["machine"]), features(results)
     name = os.path.basename(path)
     if kind is None:
         print("# %s: not an x86-64, so there is no choice" % name)
         return
-    vectors, limits, why = choose(program, kind, features(results))
+    vectors, limits, why = choose(program, kind, has)
     print("# %s: %s family %s model %s: %s (%s)" % (name, *kind, vectors, why))
     for table in TABLES:
         rows = {}
@@ -125,65 +133,45 @@ def replay(checks, program, path):
         if not rows:
             print("# %s has no table %s" % (name, table))
             continue
-        hand, loop = "hand_" + vectors[table], "vector_" + vectors[table].replace("mixed", "avx512")
-        by_hand = any(hand in row for row in rows.values())
+        by_hand = any("hand_" + vectors[table] in row for row in rows.values())
 
-        def repeats(row):
-            return [row[name] for name in ("erms", "fsrm") if name in row]
+        def size_of(case):
+            return rows[case]["libc"]["size"]  # pylint: disable=cell-var-from-loop
 
-        def repeated(row):
-            return mean([one["ns_per_op"] for one in repeats(row)])
+        def chosen(case, vectors, limits, row_of=rows, table=table):
+            """The rows of what these vectors and limits choose: the repeated instruction, or a loop."""
+            row = row_of[case]
+            if size_of(case) >= limits[table]:
+                return [row[one] for one in ("erms", "fsrm") if one in row]
+            hand, loop = "hand_" + vectors[table], "vector_" + vectors[table].replace("mixed", "avx512")
+            return [row[hand if hand in row else loop]]
 
-        def chosen(row, threshold):
-            return repeats(row) if row["libc"]["size"] >= threshold else [row[hand if hand in row else loop]]
-
-        def best_of(row, *without):
+        def best_of(case, *without, row_of=rows):
+            row = row_of[case]
             others = [[one] for variant, one in row.items() if variant not in ("libc", "default", "erms", "fsrm", *without)]
-            return min(others + ([repeats(row)] if row["libc"]["size"] >= 64 else []),
+            repeats = [row[one] for one in ("erms", "fsrm") if one in row]
+            return min(others + ([repeats] if size_of(case) >= 64 else []),
                        key=lambda rows: mean([one["ns_per_op"] for one in rows]))
 
-        hot = {case: row for case, row in rows.items()
-               if is_hot(case) and (by_hand or row["libc"]["size"] >= LARGE)
-               and not has_changed(table, hand, row["libc"]["size"], results["machine"].get("date", ""))}
-        of_libc = {case: quotient(chosen(row, limits[table]), [row["libc"]])
-                   for case, row in hot.items() if row["libc"]["size"] >= LARGE}
-        regret = {case: quotient(chosen(row, limits[table]), best_of(row)) for case, row in hot.items()}
-        for what, values, most_mean, most in (("libc", of_libc, MEAN_LIBC, WORST_LIBC),
-                                              ("the best of ours", regret, MEAN_REGRET,
-                                               WORST_REGRET)):
-            worst = max(values, key=lambda case: values[case][1])
-            average = mean([ratio for ratio, _ in values.values()])
-            text = "%s of %s: time relative to %s: mean %.3f (at most %.2f), worst " \
-                   "%.2f at %s, of which noise leaves %.2f (at most %.2f), %d cases" \
-                   % (table, name, what, average, most_mean, values[worst][0], worst, values[worst][1], most, len(values))
-            checks.check(text, average <= most_mean and values[worst][1] <= most)
-        if by_hand and "avx512vl" in features(results):
-            hidden, hidden_limits, _ = choose(program, kind, [name for name in features(results) if "avx512" not in name])
-            one = "hand_" + hidden[table]
-            regret = {case: quotient(repeats(row) if row["libc"]["size"] >= hidden_limits[table] else [row[one]],
-                                     best_of(row, *WITH_AVX512))
-                      for case, row in rows.items() if is_hot(case) and not has_changed(
-                          table, one, row["libc"]["size"], results["machine"].get("date", ""))}
-            worst = max(regret, key=lambda case: regret[case][1])
-            average = mean([ratio for ratio, _ in regret.values()])
-            checks.check("%s of %s with AVX-512 hidden: %s: time relative to the best of those without it: "
-                         "mean %.3f (at most %.2f), worst %.2f at %s, of which noise leaves %.2f (at most %.2f)"
-                         % (table, name, hidden[table], average, MEAN_REGRET, regret[worst][0], worst, regret[worst][1],
-                            WORST_REGRET), average <= MEAN_REGRET and regret[worst][1] <= WORST_REGRET)
-        # The rule for processors without a row. An old archive has no copies by 32 and then 64 bytes.
-        other, other_limits, _ = choose(program, ("unknown", "0", "0"), features(results))
-        row_name = hand if by_hand else loop
-        name_of = ("hand_" + other[table]) if by_hand else "vector_" + other[table].replace("mixed", "avx512")
+        def judged(vectors, row_of=rows, table=table):
+            """The cases of memory that is in the cache, but for those whose code has changed since."""
+            return [case for case in row_of if is_hot(case) and not has_changed(
+                table, "hand_" + vectors[table], size_of(case), results["machine"].get("date", ""))]
 
-        def timed(row, variant, threshold):
-            return repeated(row) if row["libc"]["size"] >= threshold else row[variant]["ns_per_op"]
-
-        loss = {case: timed(row, name_of, other_limits[table]) / timed(row, row_name, limits[table])
-                for case, row in hot.items()}
-        worst = max(loss, key=loss.get)
-        text = "%s of %s without its row: %s: %.3f of the time with it (at most %.2f), worst %.2f at %s" \
-               % (table, name, other[table], mean(loss.values()), MEAN_REGRET, loss[worst], worst)
-        checks.check(text, mean(loss.values()) <= MEAN_REGRET)
+        hot = [case for case in judged(vectors) if by_hand or size_of(case) >= LARGE]
+        of = "%s of %s: time relative to " % (table, name)
+        judge(checks, of + "libc", {case: quotient(chosen(case, vectors, limits), [rows[case]["libc"]])
+                                    for case in hot if size_of(case) >= LARGE}, MEAN_LIBC, WORST_LIBC)
+        judge(checks, of + "the best of ours", {case: quotient(chosen(case, vectors, limits), best_of(case)) for case in hot},
+              MEAN_REGRET, WORST_REGRET)
+        if by_hand and "avx512vl" in has:
+            hidden, its_limits, _ = choose(program, kind, [one for one in has if "avx512" not in one])
+            judge(checks, of + "the best of those without AVX-512, which is hidden: %s" % hidden[table],
+                  {case: quotient(chosen(case, hidden, its_limits), best_of(case, *WITH_AVX512)) for case in judged(hidden)},
+                  MEAN_REGRET, WORST_REGRET)
+        other, its_limits, _ = choose(program, ("unknown", "0", "0"), has)
+        judge(checks, of + "the choice with its row, without it: %s" % other[table],
+              {case: quotient(chosen(case, other, its_limits), chosen(case, vectors, limits)) for case in hot}, MEAN_REGRET)
 
 
 def rules(checks, program):

@@ -289,25 +289,6 @@ static void forked(void)
 	expect("mutex", &mutex, 3ul * THREADS, (uintptr_t)contend_mutex);
 }
 
-static void *forever(void *nothing)
-{
-	for (;;) {
-		hf_mutex_lock(&mutex);
-		hf_mutex_unlock(&mutex);
-	}
-	return nothing;
-}
-
-/* The process exits while threads wait: it does not join them, and the profile is consistent. */
-static void running(void)
-{
-	pthread_t threads[THREADS];
-
-	start(threads, 2, forever);
-	rounds_mutex(1, ROUNDS, contend_mutex);
-	expect("any", &mutex, 1, 0);
-}
-
 /* The program's copy of the library and those of plug-ins, of which the last is unloaded. */
 static void copies(int n, char **paths)
 {
@@ -355,8 +336,6 @@ int main(int argc, char **argv)
 		in_heap();
 	else if (strcmp(what, "fork") == 0)
 		forked();
-	else if (strcmp(what, "running") == 0)
-		running();
 	else if (strcmp(what, "copies") == 0)
 		copies(argc - 2, argv + 2);
 	else if (strcmp(what, "nothing") == 0)

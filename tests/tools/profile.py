@@ -214,10 +214,6 @@ class Cases:
         compare(child, [words[1:] for words in expected if words[0] == "child"])
         compare(parent, [words for words in expected if words[0] != "child"])
 
-    def running(self):
-        """The profile is printed while threads still use the locks."""
-        compare(*self.one("running"))
-
     def nothing(self):
         """Without contention the profile says so."""
         profile, _ = self.one("nothing")
@@ -283,7 +279,7 @@ class Cases:
 
 def main():
     cases, checks = Cases(arguments(__doc__, "program", "host", "plugins")), Checks()
-    for name in ("counts", "full", "heap", "fork", "running", "nothing", "off", "file", "setuid", "copies", "unloaded"):
+    for name in ("counts", "full", "heap", "fork", "nothing", "off", "file", "setuid", "copies", "unloaded"):
         checks.attempt(name, getattr(cases, name))
     return checks.end()
 

@@ -148,17 +148,6 @@ TEST(Safe, WithASignalBlocked)
 	}
 }
 
-TEST_IN_CHILD_UNLESS(Safe, NofaultFunctionsWouldDieThere, -SIGSEGV, unit::emulated,
-		     "qemu-user does not kill for a blocked SIGSEGV as the kernel does")
-{
-	Area to, from;
-
-	MUST(hf_nofault_install() == 0);
-	block(SIGSEGV);
-	volatile size_t left = hf_copy_nofault(to.start, from.end - 1, 2);
-	MUST(left == 1);
-}
-
 const Area *handlers_to, *handlers_from;
 
 TEST(Safe, InACrashHandler)
