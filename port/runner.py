@@ -39,13 +39,9 @@ def each(run, names):
 
 
 def mutate(folder, flaw):
-    """Copies the headers to `folder`, with one flaw: (file, text that occurs once, its replacement).
-
-    The file is relative to include/holdfast, or to lab if it begins with "variants/"."""
+    """Copies the headers to `folder`, with one flaw: (file below include/holdfast, text that occurs once, its replacement)."""
     mutation.copy(os.path.join(ROOT, "include"), folder, "holdfast")
-    shutil.copytree(os.path.join(ROOT, "lab", "variants"), os.path.join(folder, "variants"))
-    file = flaw[0] if flaw[0].startswith("variants/") else "holdfast/" + flaw[0]
-    mutation.edit(os.path.join(folder, file), mutation.swap(flaw[1], flaw[2]))
+    mutation.edit(os.path.join(folder, "holdfast", flaw[0]), mutation.swap(flaw[1], flaw[2]))
     return folder
 
 
@@ -93,16 +89,19 @@ class Sum(Checks):
     def fault(self, name, text):
         self.check(name, False, text)
 
+    def caught(self, name, faults, expected):
+        """Adds a mutant, one of whose faults must match `expected`."""
+        if found := re.search(expected, "\n".join(faults)):
+            say("%s: caught: %s" % (name, found[0]))
+            self.passed += 1
+        else:
+            self.fault(name, "should fail with /%s/, but: %s" % (expected, faults[:5] or "passed"))
+
     def add(self, name, verdict, expected=None):
         """Adds a machine on which everything must pass or, with `expected`, which must fail in that way. Skipped cases
         do not count as passed."""
         if expected:
-            found = re.search(expected, "\n".join(verdict.faults))
-            if found:
-                say("%s: caught: %s" % (name, found[0].splitlines()[0]))
-                self.passed += 1
-            else:
-                self.fault(name, "should fail with /%s/, but: %s" % (expected, verdict.faults[:5] or "passed"))
+            self.caught(name, verdict.faults, expected)
             return
         say("%s: %d cases passed, %d faults" % (name, len(verdict.passed), len(verdict.faults)))
         self.passed += len(verdict.passed)

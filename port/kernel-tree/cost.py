@@ -4,7 +4,7 @@
 
     cost.py [KERNEL]
 
-KERNEL is 6.1 or 6.12. Builds the stock kernel and ours as kselftest.py does, with gcc; with clang only the objects that differ.
+KERNEL is 6.1 or 6.12. Builds the stock kernel and ours as run.py does, with gcc; with clang only the objects that differ.
 cost/count.c executes each operation on its usual path, uncontended, one instruction at a time, so that the counts don't depend
 on the machine. A count includes the return, and what the alternatives remove on a real processor. Prints two tables. Exits
 with 77 if a program is missing.
@@ -19,7 +19,6 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
 import run  # noqa: E402
-from kselftest import Guest  # noqa: E402
 from run import BUILD, say  # noqa: E402
 
 TREES = ("stock", "holdfast")
@@ -36,10 +35,10 @@ def text(path):
 
 
 def folders(kernel):
-    """Yields (compiler, tree's name, tree, build folder). gcc's are those of kselftest.py. clang has a tree and a folder
+    """Yields (compiler, tree's name, tree, build folder). gcc's are those of run.py. clang has a tree and a folder
     of its own, in which Holdfast then replaces the kernel's files: what is built first for any object is built once."""
     for name in TREES:
-        guest = Guest(kernel, name == "holdfast")
+        guest = run.Guest(kernel, name == "holdfast")
         run.build(guest)
         yield "gcc", name, os.path.join(BUILD, kernel, name), guest.folder()
     tree, out = os.path.join(BUILD, kernel, "clang"), os.path.join(BUILD, "build-%s-clang" % kernel)
@@ -100,8 +99,7 @@ def table(title, columns, rows):
 
 
 def main(kernel="6.1"):
-    if missing := [name for name in ("gcc", "clang", "objdump", "flex", "bison", "bc", "make") if not shutil.which(name)]:
-        say("SKIPPED cost: not installed: " + " ".join(missing))
+    if not run.runner.chosen("cost", [kernel], run.KERNELS, ("clang", "objdump", *run.PROGRAMS)):
         return run.CANT_RUN
     os.makedirs(BUILD, exist_ok=True)
     found = {(compiler, name): measure(compiler, name, tree, out) for compiler, name, tree, out in folders(kernel)}

@@ -87,7 +87,6 @@ class Mutant:
 ORIGINAL, REP_GOOD, ERMS = 1, 2, 3
 QUEUE = "queue=seconds=20"  # until a waiter counts as lost
 HANGS = "queue=seconds=1"  # of a mutant that loses one; all processors spin so long
-LOCKREF = "lockref=milliseconds=60000"  # for another CPU to do wrong
 SWEEP = r"USER not ok \d+ user_memory\.%s\.tree # .*"
 LOST = r"QUEUE not ok \d+ queue\.order # a waiter (in an interrupt )?(was lost|does not arrive).*"
 MUTANTS = {
@@ -101,8 +100,8 @@ MUTANTS = {
     "copy-writes-past-the-fault": Mutant(9, "user", SWEEP % "copy_from", ORIGINAL),
     "access-stays-on": Mutant(10, "user", r"USER not ok \d+ user_memory\.access # .*"),
     "inc-of-0": Mutant(20, "refcount", r"REFCOUNT_INC_ZERO: .*"),
-    "put-drops-nothing": Mutant(21, "lockref", r"LOCKREF not ok \d+ lockref\.put # .*"),
-    "lock-is-ignored": Mutant(22, LOCKREF, r"LOCKREF not ok \d+ lockref\.lock_half # .*"),
+    "put-drops-nothing": Mutant(21, "kunit", r" *not ok \d+ (- )?put_return"),
+    "lock-is-ignored": Mutant(22, "kunit", r" *not ok \d+ (- )?put_return_of_a_locked"),
     "no-exception-entry": Mutant(8, "user", r"BUG: unable to handle page fault.*", ORIGINAL, alone=True),
     "lock-taken-while-held": Mutant(11, QUEUE, r"QUEUE not ok \d+ queue\.order # entered while it was held.*", alone=True),
     "next-waiter-is-lost": Mutant(12, HANGS, LOST, alone=True),

@@ -7,7 +7,6 @@
  *   shared names  all processes create, rename and unlink them, so that each step may fail
  *   directories   all processes make and remove them, while others walk into them or have one as
  *                 their working directory
- *   passed files  are sent over a socket to the next process, and unlinked before they arrive
  *   rivals        one folder: a seek in it and a lookup of an uncached name take the lock of its
  *                 lockref, while other processes get and put the folder by compare-and-swap
  *   shrinking     the first process makes the kernel drop unused dentries: it marks them dead under
@@ -23,7 +22,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -164,55 +162,6 @@ static void directories(unsigned int random)
 	may(!rmdir(outer), "remove a directory");
 }
 
-static void pass(int to)
-{
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control = { .room = { 0 } };
-	char name[64], byte = 'f';
-	struct iovec data = { &byte, 1 };
-	struct msghdr message = { .msg_iov = &data,
-				  .msg_iovlen = 1,
-				  .msg_control = &control,
-				  .msg_controllen = sizeof(control) };
-	int file;
-
-	make(path(name, "passed%u", self), "pass");
-	file = open(name, O_RDONLY);
-	must(file >= 0 && !unlink(name), "unlink what is passed");
-	control.head.cmsg_len = CMSG_LEN(sizeof(int));
-	control.head.cmsg_level = SOL_SOCKET;
-	control.head.cmsg_type = SCM_RIGHTS;
-	memcpy(CMSG_DATA(&control.head), &file, sizeof(file));
-	must(sendmsg(to, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == 1 || errno == EAGAIN ||
-		     errno == ETOOMANYREFS || errno == EPIPE || errno == ECONNRESET,
-	     "pass a file");
-	must(!close(file), "close what was passed");
-}
-
-static void take(int from)
-{
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control;
-	char byte;
-	struct iovec data = { &byte, 1 };
-	struct msghdr message = { .msg_iov = &data,
-				  .msg_iovlen = 1,
-				  .msg_control = &control,
-				  .msg_controllen = sizeof(control) };
-	int file;
-
-	if (recvmsg(from, &message, MSG_DONTWAIT) != 1)
-		return;
-	must(message.msg_controllen >= CMSG_LEN(sizeof(int)), "take a file");
-	memcpy(&file, CMSG_DATA(&control.head), sizeof(file));
-	check_text(file, "pass");
-	must(!close(file), "close what was taken");
-}
-
 static void rivals(void)
 {
 	char directory[64], absent[64];
@@ -237,7 +186,7 @@ static void shrink(void)
 	must(file >= 0 && write(file, "2", 1) == 1 && !close(file), "shrink the caches");
 }
 
-static long work(int seconds, int to, int from)
+static long work(int seconds)
 {
 	unsigned int seed = self + 1;
 	time_t end = time(NULL) + seconds;
@@ -256,10 +205,6 @@ static long work(int seconds, int to, int from)
 				cold();
 			if (i % 4 == 1)
 				directories(random);
-			if (i % 4 == 2)
-				pass(to);
-			if (i % 4 == 3)
-				take(from);
 		}
 	} while (time(NULL) < end);
 	return rounds;
@@ -268,7 +213,7 @@ static long work(int seconds, int to, int from)
 int main(int argc, char **argv)
 {
 	int processes = argc > 2 ? atoi(argv[2]) : 8, seconds = argc > 3 ? atoi(argv[3]) : 5;
-	int(*sockets)[2] = calloc((size_t)processes, sizeof(*sockets)), bad = 0;
+	int bad = 0;
 	char name[64];
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -278,13 +223,10 @@ int main(int argc, char **argv)
 		make(path(name, "hot/%u", i), "hot.");
 	for (unsigned int i = 0; i < MANY; i++)
 		make(path(name, "hot/many%u", i), "many");
-	for (int i = 0; i < processes; i++)
-		must(!socketpair(AF_UNIX, SOCK_STREAM, 0, sockets[i]), "make a socket");
 	for (int i = 0; i < processes; i++) {
 		self = (unsigned int)i;
 		if (!fork()) {
-			printf("storm: process %d: %ld rounds\n", i,
-			       work(seconds, sockets[i][0], sockets[(i + 1) % processes][1]));
+			printf("storm: process %d: %ld rounds\n", i, work(seconds));
 			exit(0);
 		}
 	}
