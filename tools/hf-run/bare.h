@@ -2,8 +2,8 @@
 #ifndef HF_RUN_BARE_H
 #define HF_RUN_BARE_H
 /*
- * bare - what hf-run has in place of a C library: its own start, system calls, and strings. To start
- * glibc takes most of the time that the command needs, since it asks the processor for its features.
+ * bare - what hf-run has in place of a C library: its own start, system calls and strings. glibc's
+ * start would take most of the command's time, since it asks the processor for its features.
  *
  * State
  *   Strings are made in one piece of static memory, and stay.
