@@ -1,27 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hf-run - runs a program with Holdfast's mutexes and condition variables in place of glibc's.
+ * hf-run - runs a program with Holdfast's mutexes, condition variables and reader-writer locks in
+ * place of glibc's.
  *
  * It reads the program's file to refuse, in words, what preloading cannot do; sets the environment
  * of run_start.c; and becomes the program.
  */
-#define _GNU_SOURCE
 #include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <getopt.h>
-#include <limits.h>
+#include <linux/limits.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
+
+#include "bare.h"
 
 /* As of env and timeout. */
 enum { CANNOT = 125, CANNOT_RUN = 126, NOT_FOUND = 127 };
@@ -53,45 +45,95 @@ static const char usage[] =
 	"Exit status: the program's; 125: hf-run cannot run it in this way, and says why;\n"
 	"126: it cannot be executed; 127: it was not found.\n";
 
-static __attribute__((format(printf, 2, 3), noreturn)) void fail(int status, const char *format,
-								 ...)
-{
-	va_list arguments;
+/* ---- the environment -------------------------------------------------------------------- */
 
-	va_start(arguments, format);
-	(void)fputs("hf-run: ", stderr);
-	(void)vfprintf(stderr, format, arguments);
-	(void)fputc('\n', stderr);
-	va_end(arguments);
-	exit(status);
+/* What run_start.c reads; NULL: it is not set. */
+enum variable { PROFILE, VALIDATE, LOST, SIGNAL, PROCESS, PRELOAD, VARIABLES };
+
+static const char *const names[VARIABLES] = {
+	"HF_RUN_PROFILE=", "HF_RUN_VALIDATE=", "HF_RUN_LOST=",
+	"HF_RUN_SIGNAL=",  "HF_RUN_PROCESS=",  "LD_PRELOAD=",
+};
+static const char *values[VARIABLES];
+
+static char **environment; /* as this program got it */
+
+static const char *get(const char *name)
+{
+	for (char **at = environment; *at; at++) {
+		const char *value = after(*at, name);
+
+		if (value)
+			return value;
+	}
+	return NULL;
+}
+
+static bool is_own(const char *variable)
+{
+	for (int i = 0; i < VARIABLES; i++) {
+		if (after(variable, names[i]))
+			return true;
+	}
+	return false;
+}
+
+static size_t count_of(char **list)
+{
+	size_t n = 0;
+
+	while (list[n])
+		n++;
+	return n;
+}
+
+/* Returns the error if it fails. */
+static long execute(const char *path, char **arguments)
+{
+	const char *all[count_of(environment) + VARIABLES + 1];
+	size_t n = 0;
+
+	for (char **at = environment; *at; at++) {
+		if (!is_own(*at))
+			all[n++] = *at;
+	}
+	for (int i = 0; i < VARIABLES; i++) {
+		if (values[i])
+			all[n++] = JOIN(names[i], values[i]);
+	}
+	all[n] = NULL;
+	return BARE_CALL(execve, path, arguments, all);
 }
 
 /* ---- the program's file ----------------------------------------------------------------- */
 
-/* Returns a new string: an interpreter is looked for while its script's path is still needed. */
+static long status_of(const char *path, struct stat *status)
+{
+	return bare_call(SYS_newfstatat, AT_FDCWD, (long)path, (long)status, 0, 0, 0);
+}
+
 static const char *find_program(const char *name)
 {
-	char path[PATH_MAX];
-	const char *at = getenv("PATH");
+	const char *at = get("PATH=");
 
-	if (strchr(name, '/'))
+	if (name[span(name, "/")])
 		return name;
 	for (at = at ? at : "/usr/local/bin:/usr/bin:/bin"; *at;) {
-		int len = (int)strcspn(at, ":");
+		size_t len = span(at, ":"), from = len + (len > 0);
+		char path[2 * PATH_MAX];
 		struct stat status;
 
-		(void)snprintf(path, sizeof(path), "%.*s%s%s", len, at, len ? "/" : "", name);
-		if (access(path, X_OK) == 0 && stat(path, &status) == 0 &&
-		    S_ISREG(status.st_mode)) {
-			const char *copy = strdup(path);
-
-			if (!copy)
-				fail(CANNOT, "no memory");
-			return copy;
+		if (from + length(name) < sizeof(path)) {
+			(void)memcpy(path, at, len);
+			path[len] = '/'; /* an empty name is the present folder */
+			(void)memcpy(path + from, name, length(name) + 1);
+			if (may_access(path, X_OK) && status_of(path, &status) == 0 &&
+			    S_ISREG(status.st_mode))
+				return JOIN(path);
 		}
 		at += len + (at[len] == ':');
 	}
-	fail(NOT_FOUND, "%s: not found", name);
+	FAIL(NOT_FOUND, name, ": not found");
 }
 
 struct image {
@@ -106,13 +148,13 @@ static const void *part(const struct image *image, uint64_t offset, uint64_t len
 	return offset <= image->size && len <= image->size - offset ? image->bytes + offset : NULL;
 }
 
-static const Elf64_Phdr *segment(const struct image *image, uint32_t type, const Elf64_Phdr *after)
+static const Elf64_Phdr *segment(const struct image *image, uint32_t type, const Elf64_Phdr *before)
 {
 	const Elf64_Ehdr *header = (const Elf64_Ehdr *)(const void *)image->bytes;
 	const Elf64_Phdr *first =
 		part(image, header->e_phoff, (uint64_t)header->e_phnum * sizeof(*first));
 
-	for (const Elf64_Phdr *at = after ? after + 1 : first;
+	for (const Elf64_Phdr *at = before ? before + 1 : first;
 	     first && at < first + header->e_phnum; at++) {
 		if (at->p_type == type)
 			return at;
@@ -143,10 +185,17 @@ static bool is_go(const struct image *image)
 	     note = segment(image, PT_NOTE, note)) {
 		const unsigned char *bytes = part(image, note->p_offset, note->p_filesz);
 
-		if (bytes && memmem(bytes, note->p_filesz, "\4\0\0\0Go\0\0", 8))
+		if (bytes && has(bytes, note->p_filesz, "\4\0\0\0Go\0\0", 8))
 			return true;
 	}
 	return false;
+}
+
+static __attribute__((noreturn)) void fail_for_sanitizer(const struct image *image,
+							 const char *what)
+{
+	FAIL(CANNOT, image->name, " was built with a sanitizer (", what,
+	     "), which needs glibc's mutexes");
 }
 
 /* A sanitizer's functions replace the same ones as hf-run; each would see half of the locks. */
@@ -175,20 +224,14 @@ static void check_needed(const struct image *image)
 		if (entry[i].d_tag != DT_NEEDED || entry[i].d_un.d_val >= strings_size)
 			continue;
 		for (size_t r = 0; r < sizeof(runtimes) / sizeof(runtimes[0]); r++) {
-			if (strncmp(strings + entry[i].d_un.d_val, runtimes[r],
-				    strlen(runtimes[r])) == 0)
-				fail(CANNOT,
-				     "%s was built with a sanitizer (%s), which needs glibc's "
-				     "mutexes",
-				     image->name, strings + entry[i].d_un.d_val);
+			if (after(strings + entry[i].d_un.d_val, runtimes[r]))
+				fail_for_sanitizer(image, strings + entry[i].d_un.d_val);
 		}
 	}
 	/* A runtime that is linked statically exports its functions: the table has their names. */
 	for (size_t r = 0; r < sizeof(symbols) / sizeof(symbols[0]); r++) {
-		if (memmem(strings, strings_size, symbols[r], strlen(symbols[r]) + 1))
-			fail(CANNOT,
-			     "%s was built with a sanitizer (%s), which needs glibc's mutexes",
-			     image->name, symbols[r]);
+		if (has(strings, strings_size, symbols[r], length(symbols[r]) + 1))
+			fail_for_sanitizer(image, symbols[r]);
 	}
 }
 
@@ -199,38 +242,52 @@ static void check_elf(const struct image *image)
 	const char *path;
 
 	if (image->bytes[EI_CLASS] != ELFCLASS64 || header->e_machine != OWN_MACHINE)
-		fail(CANNOT, "%s is a program for another processor", image->name);
+		FAIL(CANNOT, image->name, " is a program for another processor");
 	if (is_go(image))
-		fail(CANNOT, "%s is written in Go, whose runtime has its own locks", image->name);
+		FAIL(CANNOT, image->name, " is written in Go, whose runtime has its own locks");
 	interpreter = segment(image, PT_INTERP, NULL);
 	path = interpreter ? part(image, interpreter->p_offset, interpreter->p_filesz) : NULL;
-	if (!path && strstr(image->name, "/ld-linux"))
-		fail(CANNOT, "%s is the loader: name the program itself", image->name);
+	if (!path && has(image->name, length(image->name), "/ld-linux", 9))
+		FAIL(CANNOT, image->name, " is the loader: name the program itself");
 	if (!path)
-		fail(CANNOT,
-		     "%s is statically linked: its own copy of the locks cannot be replaced",
-		     image->name);
-	if (memmem(path, interpreter->p_filesz, "musl", 4))
-		fail(CANNOT, "%s uses musl, whose mutexes have another layout than glibc's",
-		     image->name);
-	if (!memmem(path, interpreter->p_filesz, "/ld-linux", 9))
-		fail(CANNOT, "%s uses another C library than glibc (%.*s)", image->name,
-		     (int)interpreter->p_filesz, path);
+		FAIL(CANNOT, image->name,
+		     " is statically linked: its own copy of the locks cannot be replaced");
+	if (has(path, interpreter->p_filesz, "musl", 4))
+		FAIL(CANNOT, image->name,
+		     " uses musl, whose mutexes have another layout than glibc's");
+	if (!has(path, interpreter->p_filesz, "/ld-linux", 9))
+		FAIL(CANNOT, image->name, " uses another C library than glibc");
 	check_needed(image);
 }
 
 /* The loader ignores what its user preloads into a program that gets other rights by its file. */
 static void check_rights(const char *name, const struct stat *status)
 {
-	bool gains = ((status->st_mode & S_ISUID) && status->st_uid != geteuid()) ||
-		     ((status->st_mode & S_ISGID) && status->st_gid != getegid()) ||
-		     (geteuid() != 0 && getxattr(name, "security.capability", NULL, 0) > 0);
+	bool is_root = BARE_CALL(geteuid, 0, 0, 0) == 0;
+	bool gains = ((status->st_mode & S_ISUID) &&
+		      status->st_uid != (uid_t)BARE_CALL(geteuid, 0, 0, 0)) ||
+		     ((status->st_mode & S_ISGID) &&
+		      status->st_gid != (gid_t)BARE_CALL(getegid, 0, 0, 0)) ||
+		     (!is_root && bare_call(SYS_getxattr, (long)name, (long)"security.capability",
+					    0, 0, 0, 0) > 0);
 
 	if (gains)
-		fail(CANNOT,
-		     "%s is setuid, setgid or has capabilities: the loader ignores preloaded "
-		     "libraries",
-		     name);
+		FAIL(CANNOT, name,
+		     " is setuid, setgid or has capabilities: the loader ignores preloaded "
+		     "libraries");
+}
+
+/* Ends the next word, and goes on behind it. Returns NULL at the end. */
+static char *next_word(char **at)
+{
+	char *word = *at;
+
+	while (*word == ' ' || *word == '\t')
+		word++;
+	*at = word + span(word, " \t");
+	if (**at)
+		*(*at)++ = '\0';
+	return *word ? word : NULL;
 }
 
 static void check(const char *name, int depth);
@@ -238,16 +295,17 @@ static void check(const char *name, int depth);
 /* "#! /usr/bin/env python3": checks /usr/bin/env, which finds the rest. */
 static void check_script(const struct image *image, int depth)
 {
-	char line[PATH_MAX] = "";
+	char line[PATH_MAX], *at = line;
 	size_t len = image->size - 2 < sizeof(line) - 1 ? image->size - 2 : sizeof(line) - 1;
 	const char *path;
 
-	memcpy(line, image->bytes + 2, len);
-	line[strcspn(line, "\n")] = '\0';
-	path = strtok(line, " \t");
-	if (path && strcmp(path, "/usr/bin/env") == 0) {
-		path = strtok(NULL, " \t");
-		if (!path || *path == '-' || strchr(path, '='))
+	(void)memcpy(line, image->bytes + 2, len);
+	line[len] = '\0';
+	line[span(line, "\n")] = '\0';
+	path = next_word(&at);
+	if (path && is_same(path, "/usr/bin/env")) {
+		path = next_word(&at);
+		if (!path || *path == '-' || path[span(path, "=")])
 			return;
 		path = find_program(path);
 	}
@@ -258,65 +316,63 @@ static void check_script(const struct image *image, int depth)
 static void check(const char *name, int depth)
 {
 	struct image image = { .name = name };
-	int file = open(name, O_RDONLY | O_CLOEXEC);
+	int file = (int)BARE_CALL(openat, AT_FDCWD, name, O_RDONLY | O_CLOEXEC);
 	struct stat status;
+	long error = status_of(name, &status), mapped;
 
-	if (stat(name, &status) != 0)
-		fail(NOT_FOUND, "%s: %s", name, strerror(errno));
-	if (!S_ISREG(status.st_mode) || access(name, X_OK) != 0)
-		fail(CANNOT_RUN, "%s: %s", name,
-		     strerror(S_ISDIR(status.st_mode) ? EISDIR : EACCES));
+	if (error)
+		FAIL(NOT_FOUND, name, ": ", words_of(error));
+	if (!S_ISREG(status.st_mode) || !may_access(name, X_OK))
+		FAIL(CANNOT_RUN, name, ": ", words_of(S_ISDIR(status.st_mode) ? -EISDIR : -EACCES));
 	check_rights(name, &status);
 	if (file < 0)
 		return; /* may be executed, but not read */
 	image.size = (size_t)status.st_size;
-	image.bytes = image.size ? mmap(NULL, image.size, PROT_READ, MAP_PRIVATE, file, 0)
-				 : MAP_FAILED;
-	(void)close(file);
-	if (image.bytes == MAP_FAILED)
+	mapped = bare_call(SYS_mmap, 0, (long)image.size, PROT_READ, MAP_PRIVATE, file, 0);
+	(void)BARE_CALL(close, file, 0, 0);
+	if (mapped < 0) /* also if it is empty */
 		return;
-	if (image.size > 2 && memcmp(image.bytes, "#!", 2) == 0)
+	image.bytes = (const unsigned char *)mapped;
+	if (image.size > 2 && after((const char *)image.bytes, "#!"))
 		check_script(&image, depth);
-	else if (image.size >= sizeof(Elf64_Ehdr) && memcmp(image.bytes, ELFMAG, SELFMAG) == 0)
+	else if (image.size >= sizeof(Elf64_Ehdr) && after((const char *)image.bytes, ELFMAG))
 		check_elf(&image);
-	(void)munmap((void *)(uintptr_t)image.bytes, image.size);
+	(void)BARE_CALL(munmap, mapped, image.size, 0);
 }
 
-/* ---- the environment -------------------------------------------------------------------- */
+/* ---- options ------------------------------------------------------------------------------ */
 
 /* Beside this program, as in the build folder; otherwise where it is installed. */
 static const char *find_library(void)
 {
-	static const char *const places[] = { "libholdfast_run.so", HF_RUN_LIBRARY };
-	static char path[PATH_MAX + 256];
-	char own[PATH_MAX];
-	ssize_t len = readlink("/proc/self/exe", own, sizeof(own) - 1);
+	static char own[PATH_MAX];
+	const char *installed = HF_RUN_LIBRARY, *path;
 
-	own[len > 0 ? len : 0] = '\0';
-	if (strrchr(own, '/'))
-		*strrchr(own, '/') = '\0';
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		(void)snprintf(path, sizeof(path), "%s/%s", own, places[i]);
-		if (access(path, R_OK) == 0)
-			return realpath(path, NULL);
-	}
-	fail(CANNOT, "its library was not found, neither as %s nor in %s", path, own);
+	(void)bare_call(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)own,
+			sizeof(own) - 1, 0, 0);
+	if (last(own, '/'))
+		*last(own, '/') = '\0';
+	path = JOIN(own, "/libholdfast_run.so");
+	if (may_access(path, R_OK))
+		return path;
+	for (; after(installed, "../") && last(own, '/'); installed += 3)
+		*last(own, '/') = '\0';
+	path = JOIN(own, "/", installed);
+	if (!may_access(path, R_OK))
+		FAIL(CANNOT, "its library was found neither beside it nor as ", path);
+	return path;
 }
 
 static void preload(const char *library)
 {
-	const char *before = getenv("LD_PRELOAD");
-	char *value = NULL;
+	const char *before = get("LD_PRELOAD=");
 
-	if (strpbrk(library, " :"))
-		fail(CANNOT, "%s: LD_PRELOAD cannot have a path with a space or a colon", library);
-	if (asprintf(&value, "%s%s%s", library, before && *before ? ":" : "",
-		     before ? before : "") < 0)
-		fail(CANNOT, "no memory");
-	(void)setenv("LD_PRELOAD", value, 1);
+	if (library[span(library, " :")])
+		FAIL(CANNOT, library, ": LD_PRELOAD cannot have a path with a space or a colon");
+	values[PRELOAD] = before && *before ? JOIN(library, ":", before) : library;
 }
 
-/* Those that a program can leave to a profile. (glibc has sigabbrev_np() since 2.32 only.) */
+/* Those that a program can leave to a profile. */
 static const struct {
 	const char *name;
 	int number;
@@ -329,76 +385,87 @@ static const struct {
 /* "USR2", "SIGUSR2" or "12" */
 static void set_signal(const char *name)
 {
-	char text[16];
-	int number = atoi(name);
+	const char *rest = after(name, "SIG");
+	int number = 0;
 
+	for (const char *at = name; *at >= '0' && *at <= '9' && number < NSIG; at++)
+		number = 10 * number + (*at - '0');
 	for (size_t i = 0; !number && i < sizeof(signals) / sizeof(signals[0]); i++) {
-		if (strcmp(signals[i].name, strncmp(name, "SIG", 3) ? name : name + 3) == 0)
+		if (is_same(signals[i].name, rest ? rest : name))
 			number = signals[i].number;
 	}
 	if (number <= 0 || number >= NSIG || number == SIGKILL || number == SIGSTOP)
-		fail(CANNOT, "%s is not a signal that a program can handle", name);
-	(void)snprintf(text, sizeof(text), "%d", number);
-	(void)setenv("HF_RUN_SIGNAL", text, 1);
+		FAIL(CANNOT, name, " is not a signal that a program can handle");
+	values[SIGNAL] = decimal(number);
 }
 
 /*
  * Children may change their folder, so a relative name becomes an absolute one. @flags: as open()
  * has them, to see now, and not at the end of an hour's run, whether the file can be written.
  */
-static void set_file(const char *variable, const char *file, int flags)
+static void set_file(enum variable variable, const char *file, int flags)
 {
-	char folder[PATH_MAX], path[2 * PATH_MAX + 2];
+	static char folder[PATH_MAX];
+	long opened;
 
-	if (*file && *file != '/' && getcwd(folder, sizeof(folder))) {
-		(void)snprintf(path, sizeof(path), "%s/%s", folder, file);
-		file = path;
-	}
+	if (*file && *file != '/' && BARE_CALL(getcwd, folder, sizeof(folder), 0) > 0)
+		file = JOIN(folder, "/", file);
 	if (*file) {
-		int opened = open(file, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666);
-
+		opened = bare_call(SYS_openat, AT_FDCWD, (long)file,
+				   O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666, 0, 0);
 		if (opened < 0)
-			fail(CANNOT, "%s can't be written: %s", file, strerror(errno));
-		(void)close(opened);
+			FAIL(CANNOT, file, " can't be written: ", words_of(opened));
+		(void)BARE_CALL(close, opened, 0, 0);
 	}
-	(void)setenv(variable, file, 1);
+	values[variable] = file;
+}
+
+static __attribute__((noreturn)) void print(const char *text)
+{
+	put(1, text);
+	bare_exit(0);
+}
+
+/* Is it "--name" (@value = "") or "--name=value"? */
+static bool is_option(const char *argument, const char *name, const char **value)
+{
+	const char *rest = after(argument, name);
+
+	*value = rest && *rest ? rest + 1 : "";
+	return rest && (!*rest || (*rest == '=' && rest[1]));
 }
 
 /* Returns where the program is in the arguments. */
-static int read_options(int count, char **arguments)
+static int read_options(char **arguments)
 {
-	static const struct option options[] = { { "profile", optional_argument, NULL, 'p' },
-						 { "profile-signal", required_argument, NULL, 's' },
-						 { "validate", optional_argument, NULL, 'v' },
-						 { "lost-pages", optional_argument, NULL, 'l' },
-						 { "help", no_argument, NULL, 'h' },
-						 { "version", no_argument, NULL, 'V' },
-						 { NULL, 0, NULL, 0 } };
-	int found;
+	const char *value;
+	int at = 1;
 
-	opterr = 0;
-	while ((found = getopt_long(count, arguments, "+", options, NULL)) != -1) {
-		if (found == 'p' && (!optarg || *optarg)) {
-			set_file("HF_RUN_PROFILE", optarg ? optarg : "", 0);
-		} else if (found == 's') {
-			set_signal(optarg);
-		} else if (found == 'v' && (!optarg || strcmp(optarg, "fail") == 0)) {
-			(void)setenv("HF_RUN_VALIDATE", optarg ? "fail" : "report", 1);
-		} else if (found == 'l' && optarg && strcmp(optarg, "fail") == 0) {
-			(void)setenv("HF_RUN_LOST", "fail", 1);
-		} else if (found == 'l' && (!optarg || *optarg)) {
-			set_file("HF_RUN_LOST", optarg ? optarg : "", O_TRUNC);
-		} else if (found == 'h') {
-			(void)fputs(usage, stdout);
-			exit(0);
-		} else if (found == 'V') {
-			(void)puts("hf-run " HF_RUN_VERSION);
-			exit(0);
-		} else {
-			fail(CANNOT, "%s is not an option\n%s", arguments[optind - 1], usage);
-		}
+	for (; arguments[at] && after(arguments[at], "-") && arguments[at][1]; at++) {
+		const char *argument = arguments[at];
+
+		if (is_same(argument, "--"))
+			return at + 1;
+		if (is_option(argument, "--profile", &value))
+			set_file(PROFILE, value, 0);
+		else if (is_option(argument, "--profile-signal", &value) &&
+			 (*value || arguments[at + 1]))
+			set_signal(*value ? value : arguments[++at]);
+		else if (is_option(argument, "--validate", &value) &&
+			 (!*value || is_same(value, "fail")))
+			values[VALIDATE] = *value ? value : "report";
+		else if (is_same(argument, "--lost-pages=fail"))
+			values[LOST] = "fail";
+		else if (is_option(argument, "--lost-pages", &value))
+			set_file(LOST, value, O_TRUNC);
+		else if (is_same(argument, "--help"))
+			print(usage);
+		else if (is_same(argument, "--version"))
+			print("hf-run " HF_RUN_VERSION "\n");
+		else
+			FAIL(CANNOT, argument, " is not an option\n", usage);
 	}
-	return optind;
+	return at;
 }
 
 /*
@@ -406,43 +473,34 @@ static int read_options(int count, char **arguments)
  */
 static void run_by_shell(const char *path, char **arguments)
 {
-	size_t count = 0;
-	char **words;
+	size_t count = count_of(arguments);
+	char *words[count + 2];
 
-	while (arguments[count])
-		count++;
-	words = calloc(count + 2, sizeof(*words));
-	if (!words)
-		return;
-	words[0] = (char *)(uintptr_t) "sh";
-	words[1] = (char *)(uintptr_t)path;
-	memcpy(words + 2, arguments + 1, count * sizeof(*words)); /* and the NULL */
-	(void)execv("/bin/sh", words);
-	free(words);
+	words[0] = JOIN("sh");
+	words[1] = JOIN(path);
+	(void)memcpy(words + 2, arguments + 1, count * sizeof(*words)); /* and the NULL */
+	(void)execute("/bin/sh", words);
 }
 
-int main(int count, char **arguments)
+void bare_start(char **stack)
 {
-	char process[24];
+	long count = *(long *)(void *)stack, error;
+	char **arguments = stack + 1;
 	const char *path;
 	int first;
 
-	unsetenv("HF_RUN_PROFILE");
-	unsetenv("HF_RUN_VALIDATE");
-	unsetenv("HF_RUN_LOST");
-	unsetenv("HF_RUN_SIGNAL");
-	first = read_options(count, arguments);
-	if (getenv("HF_RUN_SIGNAL") && !getenv("HF_RUN_PROFILE"))
-		fail(CANNOT, "--profile-signal is for --profile");
+	environment = arguments + count + 1;
+	first = read_options(arguments);
+	if (values[SIGNAL] && !values[PROFILE])
+		FAIL(CANNOT, "--profile-signal is for --profile");
 	if (first >= count)
-		fail(CANNOT, "which program?\n%s", usage);
+		FAIL(CANNOT, "which program?\n", usage);
 	path = find_program(arguments[first]);
 	check(path, 0);
-	(void)snprintf(process, sizeof(process), "%ld", (long)getpid());
-	(void)setenv("HF_RUN_PROCESS", process, 1);
+	values[PROCESS] = decimal(BARE_CALL(getpid, 0, 0, 0));
 	preload(find_library());
-	(void)execv(path, arguments + first);
-	if (errno == ENOEXEC)
+	error = execute(path, arguments + first);
+	if (error == -ENOEXEC)
 		run_by_shell(path, arguments + first);
-	fail(CANNOT_RUN, "%s: %s", path, strerror(errno));
+	FAIL(CANNOT_RUN, path, ": ", words_of(error));
 }

@@ -9,7 +9,6 @@ Downloads Debian's packages of glibc with apt, unpacks them, and starts programs
   conform   the library and conform.c, compiled with its headers: with glibc's mutexes, with ours, profiled, validated
   built     the library and conform.c as they were compiled here, if that version is newer: the flags of a condition
             variable are elsewhere there (2.41), so they must be found when the process starts
-  command   hf-run itself, compiled with that version's headers
 """
 import glob
 import os
@@ -105,14 +104,6 @@ def in_all_modes(checks, name, start_by, program, library):
         checks.attempt("%s.%s" % (name, mode), conform, start_by, program, dict(variables, LD_PRELOAD=library))
 
 
-def command(cc, source, root, start_by, path):
-    compile_with(cc, root, os.path.join(source, "tools", "hf-run", "hf-run.c"), "-o", path,
-                 '-DHF_RUN_VERSION="of a test"', '-DHF_RUN_LIBRARY="none"')
-    output = run(*start_by, path, "--profile-signal=SIGUSR2", "--version")
-    if output != "hf-run of a test\n":
-        raise Failed(output)
-
-
 def main():
     options = arguments(__doc__, "source-dir", "work-dir", "library", "conform", "cc")
     checks, source = Checks(), options.source_dir
@@ -132,7 +123,6 @@ def main():
         compile_with(options.cc, root, os.path.join(source, "tools", "hf-run", "tests", "conform.c"), "-o", program)
         checks.attempt(version + ".conform.glibc", conform, start_by, program, {})
         in_all_modes(checks, version + ".conform", start_by, program, library)
-        checks.attempt(version + ".command", command, options.cc, source, root, start_by, os.path.join(folder, "hf-run"))
         if own <= tuple(map(int, version.split("."))):
             in_all_modes(checks, version + ".built", start_by, options.conform, options.library)
     return 77 if skipped == len(VERSIONS) else checks.end()
