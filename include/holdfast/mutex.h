@@ -67,8 +67,6 @@
  *   has parked threads and its first waiter is not awake. membarrier() sends an interrupt to each
  *   processor that runs the process, so its calls are limited to an eighth of wall time. No
  *   operation is a cancellation point; cancelling a waiting thread asynchronously breaks the queue.
- *   A bucket's queue is searched from its start: of threads that sleep at another object of a busy
- *   mutex's bucket, 1,000 cost nothing measurable, and 5,000 make it 2 to 14 times slower.
  *   One parked thread is woken at a time. While it gets no processor, those parked behind it wait
  *   for it even if the mutex is free, for up to 256 ms; running threads take the mutex past them.
  *   So a thread of SCHED_FIFO may wait that long behind one of SCHED_IDLE, which was woken on a

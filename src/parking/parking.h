@@ -38,6 +38,7 @@ struct hf_detail_waiter {
 	hf_atomic32_t *lock; /* what it will lock */
 	struct hf_detail_waiter *next, *prev;
 	struct hf_detail_waiter *behind;    /* takes its place as the lock's sole waiter: W7 */
+	struct hf_detail_waiter *last;      /* of the first one at an address: the last one there */
 	uint64_t born;                      /* `born` of the bucket in which it was queued: Q7 */
 	HF_DETAIL_PARKING_NUMBER processor; /* where its thread ran before it queued */
 	uint64_t moved; /* when it was moved to its lock's queue, or 0; only for the profile */
@@ -58,7 +59,7 @@ enum {
 struct hf_detail_bucket {
 	hf_atomic32_t flags;
 	hf_atomic32_t lock; /* a futex word: 0 free, 1 locked, 2 locked and threads may be parked */
-	struct hf_detail_waiter *first, *last;
+	struct hf_detail_waiter *first;
 	hf_atomic64_t arrived; /* Q9 */
 	hf_atomic64_t born;    /* when this process's first waiter queued here; 0: none has */
 	uint64_t signals;      /* the signal mask of the lock's holder before it took the lock */

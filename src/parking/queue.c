@@ -18,13 +18,13 @@ HF_DETAIL_DEBUGGERS_KNOW(HF_DETAIL_PARKING_BUCKETS == 1024 &&
 			 sizeof(struct hf_detail_bucket) == 64 &&
 			 offsetof(struct hf_detail_bucket, lock) == 4);
 HF_DETAIL_DEBUGGERS_KNOW(offsetof(struct hf_detail_bucket, first) == 8 &&
-			 offsetof(struct hf_detail_bucket, arrived) == 24);
+			 offsetof(struct hf_detail_bucket, arrived) == 16);
 HF_DETAIL_DEBUGGERS_KNOW(offsetof(struct hf_detail_waiter, at) == sizeof(void *) &&
 			 offsetof(struct hf_detail_waiter, lock) == 2 * sizeof(void *) &&
 			 offsetof(struct hf_detail_waiter, next) == 3 * sizeof(void *) &&
 			 offsetof(struct hf_detail_waiter, behind) == 5 * sizeof(void *));
 
-HF_DETAIL_PROCESS_STATE(parking, 7);
+HF_DETAIL_PROCESS_STATE(parking, 8);
 HF_DETAIL_PROCESS_STATE(marks, 1);
 
 static const hf_atomic32_t nobody[HF_DETAIL_PARKING_BUCKETS] = { HF_ATOMIC_INIT(0) };

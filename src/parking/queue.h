@@ -9,7 +9,9 @@
  *   The table has HF_DETAIL_PARKING_BUCKETS buckets, chosen by a hash of the address at which a
  *   thread waits. A bucket has a lock; a queue of waiters, each on the stack of its thread; and
  *   `arrived`, a word with those that have not been put into the queue yet. `need` says for each
- *   bucket how many locks have a waiter that an unlock must wake; every unlock reads it.
+ *   bucket how many locks have a waiter that an unlock must wake; every unlock reads it. In the
+ *   queue those at the same address are adjacent, and the first of them has a pointer to the last:
+ *   so to find them takes one step for each other address, however many threads wait there.
  *
  *   The states of a waiter
  *     SPINNING   not parked yet, so a release needs no system call
@@ -177,25 +179,41 @@ static inline hf_atomic32_t *hf_detail_need_of(const void *lock)
 
 /* ---- a queue: under the lock of its bucket -------------------------------------------------- */
 
-/* The first waiter at an address, or NULL. */
+/* The first one at an address, also if it is ABSENT; or NULL. */
+static inline struct hf_detail_waiter *hf_detail_waiters_at(const struct hf_detail_bucket *bucket,
+							    const void *at)
+{
+	struct hf_detail_waiter *first = bucket->first;
+
+	while (first && first->at != at)
+		first = first->last->next;
+	return first;
+}
+
+/* The first waiter at an address (Q2), or NULL. */
 static inline struct hf_detail_waiter *hf_detail_waiter_find(const struct hf_detail_bucket *bucket,
 							     const void *at)
 {
-	struct hf_detail_waiter *waiter = bucket->first;
+	struct hf_detail_waiter *waiter = hf_detail_waiters_at(bucket, at);
 
-	while (waiter &&
-	       (waiter->at != at || hf_detail_waiter_state(waiter) == HF_DETAIL_WAITER_ABSENT))
-		waiter = waiter->next;
+	while (waiter && hf_detail_waiter_state(waiter) == HF_DETAIL_WAITER_ABSENT)
+		waiter = waiter->next && waiter->next->at == at ? waiter->next : NULL;
 	return waiter;
 }
 
+/* Behind those at its address, or, if there are none, at the bucket's front. */
 static inline void hf_detail_waiter_append(struct hf_detail_bucket *bucket,
 					   struct hf_detail_waiter *waiter)
 {
-	waiter->next = NULL;
-	waiter->prev = bucket->last;
-	*(bucket->last ? &bucket->last->next : &bucket->first) = waiter;
-	bucket->last = waiter;
+	struct hf_detail_waiter *first = hf_detail_waiters_at(bucket, waiter->at);
+	struct hf_detail_waiter **link = first ? &first->last->next : &bucket->first;
+
+	waiter->prev = first ? first->last : NULL;
+	waiter->next = *link;
+	*link = waiter;
+	if (waiter->next)
+		waiter->next->prev = waiter;
+	(first ? first : waiter)->last = waiter;
 	if (!hf_atomic64_load_relaxed(&bucket->born))
 		hf_atomic64_store_relaxed(&bucket->born, hf_env_deadline(0));
 	waiter->born = hf_atomic64_load_relaxed(&bucket->born);
@@ -206,10 +224,17 @@ static inline void hf_detail_waiter_append(struct hf_detail_bucket *bucket,
 static inline void hf_detail_waiter_take_out(struct hf_detail_bucket *bucket,
 					     struct hf_detail_waiter *waiter)
 {
+	struct hf_detail_waiter *first = hf_detail_waiters_at(bucket, waiter->at);
+
 	if (waiter->alone)
 		(void)hf_atomic32_fetch_add_relaxed(hf_detail_need_of(waiter->at), UINT32_MAX);
+	if (first->last == waiter)
+		first->last = waiter->prev; /* not read if it was the only one */
+	else if (first == waiter)
+		waiter->next->last = waiter->last;
 	*(waiter->prev ? &waiter->prev->next : &bucket->first) = waiter->next;
-	*(waiter->next ? &waiter->next->prev : &bucket->last) = waiter->prev;
+	if (waiter->next)
+		waiter->next->prev = waiter->prev;
 }
 
 static inline void hf_detail_bucket_change_flags(struct hf_detail_bucket *bucket, uint32_t clear,

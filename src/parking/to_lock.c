@@ -542,11 +542,11 @@ static int release_parked(struct hf_detail_bucket *bucket, const void *at, hf_at
 			  int n)
 {
 	bool needed = hf_detail_needs_wake(hf_detail_waiter_find(bucket, at));
-	struct hf_detail_waiter *waiter = bucket->first, *next;
+	struct hf_detail_waiter *waiter = hf_detail_waiters_at(bucket, at), *next;
 
-	for (; waiter && n < RELEASED_AT_ONCE; waiter = next) {
+	for (; waiter && waiter->at == at && n < RELEASED_AT_ONCE; waiter = next) {
 		next = waiter->next;
-		if (waiter->at != at || hf_detail_waiter_state(waiter) != HF_DETAIL_WAITER_PARKED)
+		if (hf_detail_waiter_state(waiter) != HF_DETAIL_WAITER_PARKED)
 			continue;
 		hf_detail_waiter_take_out(bucket, waiter);
 		woken[n++] = hf_detail_waiter_release(waiter);
@@ -623,7 +623,7 @@ static void publish_sole_waiter(struct hf_detail_bucket *bucket, struct hf_detai
 {
 	uint64_t arrived = HF_DETAIL_CLOSED;
 
-	if (bucket->first != bucket->last)
+	if (bucket->first->next)
 		return;
 	hf_detail_waiter_take_out(bucket, waiter);
 	hf_detail_bucket_change_flags(bucket, HF_DETAIL_BUCKET_FLAGS, 0);

@@ -23,6 +23,7 @@
  *               the same (W8)
  *   forked      a signal handler forks at any access of an unlock, or of a signal: the child goes
  *               on with an empty table, and leaves it empty
+ *   asleep      relay in a bucket in which others sleep at another address: those are not looked at
  *   strangers   relay beside a thread that waits with another mutex, in the same bucket
  *   freed       the first thread that is woken frees the condition variable as soon as it returns:
  *               no thread touches it afterwards (C2)
@@ -226,11 +227,11 @@ static unsigned long moved_alone;
  */
 template <int Rounds>
 class relay : public hf_model::scenario {
-	hf_mutex_t m_;
 	hf_cond_t c_[2];
 	plain turn_;
 
 protected:
+	hf_mutex_t m_;
 	hf_model::parking parking_;
 
 public:
@@ -448,6 +449,44 @@ public:
 	void end() { check(parking_.empty(), "nobody is left in the table"); }
 };
 
+/*
+ * The same in a bucket in which others sleep at another address: a search must go from the first to
+ * the last of them. The one that the first links to would be found as a waiter for the mutex.
+ */
+class among_sleepers : public relay<1> {
+	struct hf_detail_waiter sleepers_[2], decoy_;
+	hf_cond_t other_;
+
+public:
+	among_sleepers()
+	{
+		struct hf_detail_bucket *bucket = &hf_model::the_table->bucket[0];
+
+		for (struct hf_detail_waiter &w : sleepers_) {
+			w.at = &other_.waiters;
+			w.alone = false;
+			hf_detail_waiter_append(bucket, &w);
+		}
+		decoy_.at = &m_.word;
+		decoy_.alone = false;
+		decoy_.next = decoy_.prev = NULL;
+		decoy_.last = &decoy_;
+		hf_atomic32_store_relaxed(&decoy_.looks, 0);
+		hf_atomic32_store_relaxed(&decoy_.state, HF_DETAIL_WAITER_PARKED);
+		sleepers_[0].next = &decoy_;
+		hf_atomic64_store_relaxed(&bucket->arrived, HF_DETAIL_CLOSED);
+	}
+	void end()
+	{
+		struct hf_detail_bucket *bucket = &hf_model::the_table->bucket[0];
+
+		check(bucket->first == &sleepers_[0] && !sleepers_[1].next, "they still sleep");
+		bucket->first = NULL;
+		hf_atomic64_store_relaxed(&bucket->arrived, 0);
+		relay<1>::end();
+	}
+};
+
 /* Thread 2 waits for thread 0, with a mutex of its own, while the other two signal each other. */
 template <int Rounds>
 class strangers : public relay<Rounds> {
@@ -571,6 +610,7 @@ int main(int argc, char **argv)
 	run.random<first_use<handover<own, 4, BROADCAST_INSIDE>>, 4>("cond", 20000);
 	run.search<relay<1>, 2>("relay", 1);
 	run.random<relay<2>, 2>("relay", 60000);
+	run.search<among_sleepers, 2>("asleep", 1);
 	run.random<stale_flag, 3>("stale", 4000);
 	run.random<stopped, 3>("stopped", 30000);
 	run.random<one_processor<stopped>, 3>("stopped in turn", 30000);

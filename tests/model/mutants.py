@@ -21,6 +21,8 @@ MUTANTS = [
      "\tstruct hf_detail_waiter *first = hf_detail_waiter_find(bucket, lock);\n\tbool behind",
      "struct hf_detail_bucket *bucket = bucket_lock_of(waiter);\n"
      "\tstruct hf_detail_waiter *first = hf_detail_waiter_find(bucket, lock);\n\tbool behind", "cond", "rechecked"),
+    # Those that sleep at another address are not passed in one step.
+    ("searches_among_sleepers", "src/parking/queue.h", "first = first->last->next", "first = first->next", "cond", "asleep"),
     # A line with its number, which another thread is about to free, since the thread that had it is gone.
     ("takes_its_number_without_a_swap", "src/rwlock/lines.c",
      "if (change_owner(&lines->line[n], owner, me)) /* N4 */\n\t\t\t\treturn",

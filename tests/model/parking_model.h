@@ -123,7 +123,7 @@ public:
 		for (struct hf_detail_bucket &bucket : table_.bucket) {
 			hf_atomic32_store_relaxed(&bucket.lock, 0);
 			hf_atomic32_store_relaxed(&bucket.flags, 0);
-			bucket.first = bucket.last = NULL;
+			bucket.first = NULL;
 			hf_atomic64_store_relaxed(&bucket.arrived, 0);
 			hf_atomic64_store_relaxed(&bucket.born, 0);
 		}
@@ -141,7 +141,7 @@ public:
 	bool empty() const
 	{
 		for (int i = 0; i < HF_DETAIL_PARKING_BUCKETS; i++) {
-			if (!is_open(i) || table_.bucket[i].last || table_.need[i].own.now() ||
+			if (!is_open(i) || table_.need[i].own.now() ||
 			    table_.bucket[i].flags.own.now())
 				return false;
 		}

@@ -26,8 +26,7 @@ inline bool table_is_empty()
 	struct hf_detail_parking *table = hf_detail_parking_table();
 
 	for (unsigned int i = 0; i < HF_DETAIL_PARKING_BUCKETS; i++) {
-		if (table->bucket[i].first || table->bucket[i].last ||
-		    hf_atomic64_load_relaxed(&table->bucket[i].arrived) ||
+		if (table->bucket[i].first || hf_atomic64_load_relaxed(&table->bucket[i].arrived) ||
 		    hf_atomic32_load_relaxed(&table->bucket[i].lock) ||
 		    hf_atomic32_load_relaxed(&table->bucket[i].flags) ||
 		    hf_atomic32_load_relaxed(&table->need[i]))

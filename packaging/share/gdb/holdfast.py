@@ -241,7 +241,7 @@ class Parking:
     def buckets(self, first=0, count=BUCKETS):
         """[(is its queue being changed?, address of the first waiter, of the one that arrived last)]"""
         memory = Memory(self.table + BUCKETS * 4 + first * LINE, count * LINE)
-        return [(memory.u32(i * LINE + 4) != 0, memory.pointer(i * LINE + 8), memory.pointer(i * LINE + 24) & ~1)
+        return [(memory.u32(i * LINE + 4) != 0, memory.pointer(i * LINE + 8), memory.pointer(i * LINE + 16) & ~1)
                 for i in range(count)]
 
     @staticmethod
