@@ -50,12 +50,13 @@
  *   queue of the condition variable to that of the mutex, and wakes the first one there, which is
  *   one that ran on another processor if possible. A signal, too, moves a thread while the mutex is
  *   held, if others wait for it or the thread ran on the signaller's processor: there it could only
- *   preempt the holder and then wait for it, so the holder's unlock wakes it. A thread that parks
- *   here leaves its processor to a waiter at the mutex, so each processor has a chain of wake-ups,
- *   and none idles. Between processes the kernel moves threads.
+ *   preempt the holder and then wait for it, so the holder's unlock wakes it. Real-time threads
+ *   (mutex.h) are not moved, but woken. A thread that parks here leaves its processor to a waiter
+ *   at the mutex, so each processor has a chain of wake-ups, and none idles. Between processes the
+ *   kernel moves threads.
  *
  *   Where one thread waits, a wait and its signal take no lock but the mutex, and no system call
- *   but those that park and wake.
+ *   but those that park and wake, and in one of 64 waits the question for the thread's class.
  *
  *   A signal goes to the waiter that has waited longest, even if a debugger or a signal handler has
  *   stopped its thread: that thread returns from its wait when it runs again, and no other one is

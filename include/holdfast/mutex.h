@@ -69,9 +69,11 @@
  *   operation is a cancellation point; cancelling a waiting thread asynchronously breaks the queue.
  *   One parked thread is woken at a time. While it gets no processor, those parked behind it wait
  *   for it even if the mutex is free, for up to 256 ms; running threads take the mutex past them.
- *   So a thread of SCHED_FIFO may wait that long behind one of SCHED_IDLE, which was woken on a
- *   busy processor (with a pthread mutex it waited for 1 ms): let threads that share a mutex have
- *   comparable priorities. Each thread parked behind another one wakes up so often, too.
+ *   Each thread parked behind another one wakes up so often, too. A thread of SCHED_FIFO, SCHED_RR
+ *   or SCHED_DEADLINE does so each millisecond: a waiter of a lower class delays it by no more,
+ *   unless that one is preempted in the microsecond in which it holds the bucket's lock. A thread
+ *   that changes its class is noticed within 64 waits. A holder does not inherit the priority of
+ *   its waiters: docs/guide/choose.md, Priorities.
  *
  * Source      docs/design/0014-mutex.md; the waiters and the proofs: src/parking/queue.h, to_lock.c
  */

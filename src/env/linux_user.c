@@ -96,6 +96,23 @@ uint64_t hf_env_thread(void)
 	return (uint64_t)(uintptr_t)pthread_self();
 }
 
+/* Asks again from time to time: any thread or process may change the class. */
+bool hf_env_is_real_time(void)
+{
+	static __thread uint8_t calls __attribute__((tls_model("initial-exec")));
+	static __thread bool is_real_time __attribute__((tls_model("initial-exec")));
+	int kept = errno, policy;
+
+	if (calls++ % 64 == 0) {
+		/* musl's sched_getscheduler() only fails. */
+		policy = (int)syscall(SYS_sched_getscheduler, 0) & ~SCHED_RESET_ON_FORK;
+		is_real_time = policy == SCHED_FIFO || policy == SCHED_RR ||
+			       policy == SCHED_DEADLINE;
+		errno = kept;
+	}
+	return is_real_time;
+}
+
 void hf_env_yield(void)
 {
 	(void)QUIETLY(sched_yield());

@@ -44,8 +44,9 @@ struct hf_detail_waiter {
 	uint64_t moved; /* when it was moved to its lock's queue, or 0; only for the profile */
 	/* In the queue of what it waits for; under its bucket's lock. */
 	HF_DETAIL_PARKING_BOOL queued;
-	HF_DETAIL_PARKING_BOOL alone; /* W2: `need` counts it */
-	hf_atomic32_t looks;          /* 1: its thread will check the lock before it sleeps (W1) */
+	HF_DETAIL_PARKING_BOOL alone;        /* W2: `need` counts it */
+	HF_DETAIL_PARKING_BOOL is_real_time; /* W8 */
+	hf_atomic32_t looks; /* 1: its thread will check the lock before it sleeps (W1) */
 };
 
 /* The flags of a bucket. Locks that share the bucket share them: only fairness depends on that. */

@@ -56,7 +56,7 @@
  *       thread stays in src/parking: so the waiter, and the object it waits for, exist, and the
  *       holder of the bucket's lock may touch both. No thread locks two buckets at a time: a
  *       waiter that moves is in no queue for a moment, or until its turn comes (W7). Its thread
- *       may run meanwhile, and must not queue it.
+ *       leaves it alone until its state changes.
  *   Q2  The first waiter for a lock is the first that is not ABSENT. It alone is WAKING or HEAD;
  *       the others are PARKED or ABSENT.
  *   Q3  An unlock must call its slow path while the first waiter is PARKED or WAKING: `need` counts
@@ -71,11 +71,10 @@
  *       that is about to park clears the flag when it increments `need` (W1).
  *   Q7  A signal handler may fork while its thread waits, unlocks or signals. The child's table is
  *       empty, but waiters on stacks are copies of ones that were queued. Their `born` differs from
- *       the bucket's. A thread that finds that of its own waiter queues it again once it has been
- *       the first, or returns without dequeuing it; one that waits behind others does so for ever,
- *       since their lock's holder does not exist. Another thread's waiter is dropped. What the
- *       thread was about to subtract from `need`, which is 0 now, is not subtracted: so a handler
- *       must not start threads in the child, which pthread_create() does not allow either.
+ *       the bucket's. A thread that finds that of its own waiter queues it again, or returns
+ *       without dequeuing it. Another thread's waiter is dropped. What the thread was about to
+ *       subtract from `need`, which is 0 now, is not subtracted: so a handler must not start
+ *       threads in the child, which pthread_create() does not allow either.
  *   Q8  A released thread may return, and reuse its stack, at once. So the release is the last
  *       access to a waiter, and the thread acquires what the releasing thread has done before it.
  *   Q9  The sole waiter of a bucket arrives and is taken out by one compare-and-swap, without the
@@ -251,6 +250,21 @@ static inline bool hf_detail_needs_wake(const struct hf_detail_waiter *first)
 }
 
 /* ---- a waiter ------------------------------------------------------------------------------- */
+
+/* Before it is queued; the caller sets `state`. */
+static inline void hf_detail_waiter_init(struct hf_detail_waiter *waiter, const void *at,
+					 hf_atomic32_t *lock, bool alone)
+{
+	waiter->at = at;
+	waiter->lock = lock;
+	waiter->behind = NULL;
+	waiter->processor = hf_env_processor();
+	waiter->moved = 0;
+	waiter->queued = false;
+	waiter->alone = alone;
+	waiter->is_real_time = hf_env_is_real_time();
+	hf_atomic32_store_relaxed(&waiter->looks, 0);
+}
 
 /* Q7: false if the parent process queued it last. */
 static inline bool hf_detail_waiter_is_queued(const struct hf_detail_bucket *bucket,

@@ -50,6 +50,9 @@
  *               sleeps for at most 64 to 256 ms. Then it passes over a first waiter that should
  *               have looked. If that one sleeps, it tries the lock itself: without the barrier of
  *               W1 the first one may have missed the unlock, and be stopped in its sleep.
+ *           A first waiter of a low class may get no processor for long, while a real-time thread
+ *           behind it would: that one tries the lock each millisecond, and a signal or broadcast
+ *           does not move it here, but releases it.
  *           An ABSENT waiter does not sleep: the thread that passes over it wakes it, and when it
  *           runs again it looks at the lock, and queues anew. A waiter that runs may be passed
  *           over, too, if it was woken a moment ago: that costs a wake-up too many, and its place.
@@ -237,30 +240,16 @@ static void finish_wait(struct hf_detail_waiter *waiter, bool locked)
 	wake_first(lock, woken);
 }
 
-/* Is @waiter queued behind @first? A signal that moves it has it in no queue for a moment (Q1). */
-static bool is_behind(const struct hf_detail_waiter *first, const struct hf_detail_waiter *waiter)
-{
-	const struct hf_detail_waiter *next = first;
-
-	while (next && next != waiter)
-		next = next->next;
-	return next && first != waiter;
-}
-
 /*
- * This waiter's sleep has ended: it passes over a first one that should have looked by now (W8).
- * Returns true if there is another first one, which sleeps: then the caller tries the lock.
+ * This waiter's sleep has ended: it passes over a first one that should have looked (W8). Returns
+ * true if it has, or is the first itself, which an unlock wakes; otherwise the caller tries the
+ * lock.
  */
 static bool recheck_first(struct hf_detail_waiter *waiter)
 {
 	hf_atomic32_t *lock = waiter->lock, *passed = NULL, *woken = NULL;
-	/*
-	 * Not bucket_lock_of(): a waiter that a signal is moving is in no queue, and its `born` is
-	 * that of the bucket which it left. Queued here, it would be queued twice.
-	 */
-	struct hf_detail_bucket *bucket = hf_detail_bucket_lock(lock);
+	struct hf_detail_bucket *bucket = bucket_lock_of(waiter);
 	struct hf_detail_waiter *first = hf_detail_waiter_find(bucket, lock);
-	bool behind = is_behind(first, waiter);
 
 	if (first && first != waiter &&
 	    (hf_detail_waiter_state(first) != HF_DETAIL_WAITER_PARKED ||
@@ -272,7 +261,7 @@ static bool recheck_first(struct hf_detail_waiter *waiter)
 	/* It sleeps if its waker was stopped before the wake-up. */
 	(void)hf_detail_waiter_wake(lock, passed);
 	wake_first(lock, woken);
-	return behind && !passed;
+	return passed || first == waiter;
 }
 
 /*
@@ -283,8 +272,9 @@ static enum hf_detail_park park_until_woken(struct hf_detail_waiter *waiter,
 					    hf_detail_try_lock_t *try_lock, uint64_t deadline,
 					    bool alone)
 {
-	uint64_t sleep = alone ? HF_DETAIL_RECHECK_NS : BEHIND_MAX_NS / 4;
+	bool is_urgent = !alone && waiter->is_real_time;
 	uint64_t longest = alone ? HF_DETAIL_RECHECK_MAX_NS : BEHIND_MAX_NS;
+	uint64_t sleep = alone || is_urgent ? HF_DETAIL_RECHECK_NS : BEHIND_MAX_NS / 4;
 
 	while (hf_detail_waiter_state(waiter) == HF_DETAIL_WAITER_PARKED) {
 		uint64_t until = deadline;
@@ -299,12 +289,13 @@ static enum hf_detail_park park_until_woken(struct hf_detail_waiter *waiter,
 		hf_atomic32_store_relaxed(&waiter->looks, 0);
 		if (!certain) {
 			until = hf_detail_earlier(deadline, hf_env_deadline(sleep));
-			sleep = hf_detail_earlier(sleep * 2, longest);
+			if (!is_urgent)
+				sleep = hf_detail_earlier(sleep * 2, longest);
 		}
 		if (hf_detail_waiter_park(waiter, waiter->lock, until, deadline))
 			return HF_DETAIL_PARK_TIMED_OUT;
 		if (!alone && hf_detail_waiter_state(waiter) == HF_DETAIL_WAITER_PARKED &&
-		    recheck_first(waiter) && try_lock(waiter->lock))
+		    (is_urgent || !recheck_first(waiter)) && try_lock(waiter->lock))
 			return HF_DETAIL_PARK_LOCKED;
 	}
 	return hf_detail_waiter_is_released(waiter) ? HF_DETAIL_PARK_RELEASED : HF_DETAIL_PARK_NONE;
@@ -395,12 +386,7 @@ enum hf_detail_park hf_detail_park_to_lock(hf_atomic32_t *lock, hf_detail_try_lo
 	hf_atomic32_t *woken = NULL;
 	bool queues;
 
-	waiter.lock = lock;
-	waiter.processor = hf_env_processor();
-	waiter.queued = false;
-	waiter.alone = how == HF_DETAIL_PARK_ALONE;
-	waiter.behind = NULL;
-	hf_atomic32_store_relaxed(&waiter.looks, 0);
+	hf_detail_waiter_init(&waiter, lock, lock, how == HF_DETAIL_PARK_ALONE);
 	bucket = hf_detail_bucket_lock(lock);
 	queues = how != HF_DETAIL_PARK_IN_EXCHANGE ||
 		 find_successor(bucket, lock, waiter.processor, &woken);

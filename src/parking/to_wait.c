@@ -32,17 +32,26 @@ static bool spin_until_released(struct hf_detail_waiter *waiter,
 	return true;
 }
 
-/* Takes out a waiter that has timed out. Returns false if another thread has done so. */
-static bool leave_queue(hf_atomic32_t *at, struct hf_detail_waiter *waiter)
+/* Takes a waiter out of the queue of @at. Returns false if another thread has done so. */
+static bool take_out(struct hf_detail_bucket *bucket, hf_atomic32_t *at,
+		     struct hf_detail_waiter *waiter)
 {
-	struct hf_detail_bucket *bucket = hf_detail_bucket_lock(at);
-	bool leaves = waiter->queued;
+	bool is_queued = waiter->queued;
 
-	if (leaves && hf_detail_waiter_is_queued(bucket, waiter)) {
+	if (is_queued && hf_detail_waiter_is_queued(bucket, waiter)) {
 		hf_detail_waiter_take_out(bucket, waiter);
 		waiter->queued = false;
 		hf_detail_count_waiters(at, UINT32_MAX);
 	}
+	return is_queued;
+}
+
+/* The same, of a waiter that has timed out. */
+static bool leave_queue(hf_atomic32_t *at, struct hf_detail_waiter *waiter)
+{
+	struct hf_detail_bucket *bucket = hf_detail_bucket_lock(at);
+	bool leaves = take_out(bucket, at, waiter);
+
 	hf_detail_bucket_unlock(bucket);
 	return leaves;
 }
@@ -75,14 +84,7 @@ enum hf_detail_park hf_detail_park_to_wait(hf_atomic32_t *at, hf_atomic32_t *loc
 	enum hf_detail_park result = HF_DETAIL_PARK_RELEASED;
 	struct hf_detail_waiter waiter;
 
-	waiter.at = at;
-	waiter.lock = lock;
-	waiter.processor = hf_env_processor();
-	waiter.queued = false;
-	waiter.alone = false;
-	waiter.behind = NULL;
-	waiter.moved = 0;
-	hf_atomic32_store_relaxed(&waiter.looks, 0);
+	hf_detail_waiter_init(&waiter, at, lock, false);
 	hf_atomic32_store_relaxed(&waiter.state, calls->spin ? HF_DETAIL_WAITER_SPINNING
 							     : HF_DETAIL_WAITER_PARKED);
 	queue_to_wait(at, &waiter);
@@ -98,7 +100,7 @@ enum hf_detail_park hf_detail_park_to_wait(hf_atomic32_t *at, hf_atomic32_t *loc
 			HF_DETAIL_PARKING_LEFT();
 			return HF_DETAIL_PARK_TIMED_OUT;
 		}
-		break;
+		deadline = HF_ENV_FOREVER; /* a signal moves it, and has it in no queue meanwhile */
 	}
 	HF_DETAIL_PARKING_LEFT();
 	if (!hf_detail_waiter_is_released(&waiter))
@@ -137,7 +139,8 @@ static void uncount(const struct hf_detail_bucket *bucket, hf_atomic32_t *at, ui
 /*
  * Wakes a waiter that was taken out, and counted. While the lock is held and has waiters, or its
  * holder may be this thread, on whose processor the waiter would run, it would only be woken to
- * park again: it is moved. A thread that finds its mark in the lock's word is the holder.
+ * park again: it is moved. A thread that finds its mark in the lock's word is the holder. Not a
+ * real-time thread, which may need to run before those that it would sleep behind (W8).
  */
 static void wake_one(const void *at, struct hf_detail_waiter *waiter, uint32_t processor)
 {
@@ -145,7 +148,8 @@ static void wake_one(const void *at, struct hf_detail_waiter *waiter, uint32_t p
 	bool is_near = waiter->processor == processor;
 	uint64_t signals;
 
-	if (!word || hf_detail_waiter_state(waiter) != HF_DETAIL_WAITER_PARKED ||
+	if (!word || waiter->is_real_time ||
+	    hf_detail_waiter_state(waiter) != HF_DETAIL_WAITER_PARKED ||
 	    !(is_near || hf_detail_parking_flags(waiter->lock))) {
 		(void)hf_detail_waiter_wake(at, hf_detail_waiter_release(waiter));
 		return;
@@ -191,9 +195,9 @@ void hf_detail_unpark_one(hf_atomic32_t *at)
 }
 
 /*
- * Releases the waiters that spin, moves the others, or only their first one (W7), to the queue of
- * the lock, and wakes the first of those. If the lock is free, one more waiter is released at once,
- * to use the lock until the first one has woken up.
+ * Releases the waiters that spin, and real-time threads; moves the others, or only their first one
+ * (W7), to the queue of the lock, and wakes the first of those. If the lock is free, one more
+ * waiter is released at once, to use the lock until the first one has woken up.
  *
  * The first waiter should be one of a processor that is not busy already, with this thread or with
  * the waiter that was released at once: a thread that parks leaves its processor to its neighbours,
@@ -232,7 +236,8 @@ void hf_detail_unpark_all(hf_atomic32_t *at)
 		bool is_elsewhere;
 
 		next = waiter->next;
-		if (hf_detail_waiter_state(waiter) == HF_DETAIL_WAITER_SPINNING) {
+		if (waiter->is_real_time ||
+		    hf_detail_waiter_state(waiter) == HF_DETAIL_WAITER_SPINNING) {
 			(void)hf_detail_waiter_wake(at, hf_detail_waiter_release(waiter));
 			continue;
 		}
@@ -250,22 +255,13 @@ void hf_detail_unpark_all(hf_atomic32_t *at)
 }
 
 #if defined(HF_DETAIL_PARKING_HAS_UNPARK_THIS)
-/*
- * hf-run: releases a waiter that has not LEFT, if it is still queued at @at. Returns whether it
- * was.
- */
+/* hf-run: releases a waiter that has not LEFT. Returns false if it is not queued at @at any more. */
 bool hf_detail_unpark_this(hf_atomic32_t *at, struct hf_detail_waiter *waiter)
 {
 	struct hf_detail_bucket *bucket = hf_detail_bucket_lock(at);
-	hf_atomic32_t *woken = NULL;
-	bool is_queued = waiter->queued;
+	bool is_queued = take_out(bucket, at, waiter);
+	hf_atomic32_t *woken = is_queued ? hf_detail_waiter_release(waiter) : NULL;
 
-	if (is_queued) {
-		hf_detail_waiter_take_out(bucket, waiter);
-		waiter->queued = false;
-		hf_detail_count_waiters(at, UINT32_MAX);
-		woken = hf_detail_waiter_release(waiter);
-	}
 	hf_detail_bucket_unlock(bucket);
 	(void)hf_detail_waiter_wake(at, woken);
 	return is_queued;

@@ -17,10 +17,12 @@
  *               moves the next
  *   stale       a bucket's last waiter has cleared its flags, and another thread moves a waiter
  *               there without the bucket's lock: its unlock must not see the flags as they were
- *   rechecked   a waiter whose time-out comes with its signal sleeps, and rechecks, before the signal
- *               has moved it to the mutex's queue, in another bucket: it is queued once (Q1)
+ *   rechecked   a waiter times out while a signal moves it to the mutex's queue, in another bucket:
+ *               it is queued once (Q1)
  *   stopped     a waiter stops in its sleep: after a broadcast the other one returns all
  *               the same (W8)
+ *   urgent      a real-time thread locks, or waits for a signal or a broadcast, while the mutex's
+ *               first waiter stops: it sleeps shortly, or not behind that one (W8)
  *   forked      a signal handler forks at any access of an unlock, or of a signal: the child goes
  *               on with an empty table, and leaves it empty
  *   asleep      relay in a bucket in which others sleep at another address: those are not looked at
@@ -368,13 +370,6 @@ public:
 		for (hf_model::thread_state &t : threads)
 			t.processor = 0;
 		threads[0].mark = 2;
-		waiter_.lock = &k_.m.word;
-		waiter_.processor = 0;
-		waiter_.queued = false;
-		waiter_.behind = NULL;
-		waiter_.moved = 0;
-		hf_atomic32_store_relaxed(&waiter_.state, HF_DETAIL_WAITER_PARKED);
-		hf_atomic32_store_relaxed(&waiter_.looks, 0);
 	}
 	~forked() { hf_model::before_access = NULL; }
 	void thread(unsigned int index)
@@ -382,7 +377,9 @@ public:
 		if (index != 0)
 			return;
 		k_.lock();
-		waiter_.at = Signals ? &k_.c.waiters : &k_.m.word;
+		hf_detail_waiter_init(&waiter_, Signals ? &k_.c.waiters : &k_.m.word, &k_.m.word,
+				      false);
+		hf_atomic32_store_relaxed(&waiter_.state, HF_DETAIL_WAITER_PARKED);
 		hf_detail_count_waiters(Signals ? &k_.c.waiters : hf_detail_need_of(&k_.m.word), 1);
 		hf_detail_arrive(hf_detail_bucket_of(waiter_.at), &waiter_, 1);
 		left = 1 + rl::rand(30);
@@ -485,6 +482,65 @@ public:
 		hf_atomic64_store_relaxed(&bucket->arrived, 0);
 		relay<1>::end();
 	}
+};
+
+/*
+ * Thread 0 waits for the mutex and stops anywhere. Thread 1 is a real-time thread, and waits behind
+ * it (@How 0), or for a signal or broadcast of thread 2. Only sleeps of 1 ms end.
+ */
+template <int How>
+class urgent : public hf_model::scenario {
+	own k_;
+	plain ready_;
+	hf_model::parking parking_;
+	hf_model::stopper<2, true> stopper_;
+	bool held_ = false;
+
+	bool waits() const { return stopper_.is_stopped() || hf_model::sleeping == 1 + !!How; }
+
+public:
+	urgent()
+	{
+		set(ready_, 0);
+		threads[1].is_real_time = true;
+		for (hf_model::thread_state &t : threads) {
+			t.processor = 0;
+			t.longest_sleep = HF_DETAIL_RECHECK_NS;
+		}
+	}
+	void thread(unsigned int index)
+	{
+		until([&] { return index == 2 ? !How || k_.c.waiters.own.now() : How || held_; });
+		if (index == 0) {
+			until([this] { return held_; });
+			stopper_.begin_of_wait();
+		}
+		if (index == 1 && !How)
+			until([this] { return waits(); });
+		k_.lock();
+		if (index == 2) {
+			held_ = true;
+			until([this] { return waits(); });
+			set(ready_, 1);
+			if (How == 1)
+				k_.signal();
+			if (How == 2)
+				k_.broadcast();
+		}
+		while (index == 1 && How && !get(ready_))
+			k_.wait();
+		k_.unlock();
+		if (index != 0)
+			stopper_.other_has_ended();
+	}
+	/* It stops no more when it has acquired the mutex. */
+	void changed(const void *object, uint64_t before, uint64_t after, const where &at)
+	{
+		(void)before, (void)at;
+		if (object == &k_.m.word.own && after != 0 && rl::thread_index() == 0)
+			stopper_.end_of_wait();
+	}
+	void end() { check(parking_.empty(), "nobody is left in the table"); }
 };
 
 /* Thread 2 waits for thread 0, with a mutex of its own, while the other two signal each other. */
@@ -614,6 +670,9 @@ int main(int argc, char **argv)
 	run.random<stale_flag, 3>("stale", 4000);
 	run.random<stopped, 3>("stopped", 30000);
 	run.random<one_processor<stopped>, 3>("stopped in turn", 30000);
+	run.random<urgent<0>, 3>("urgent", 20000);
+	run.random<urgent<1>, 3>("urgent, signal", 20000);
+	run.random<urgent<2>, 3>("urgent, broadcast", 20000);
 	run.random<forked<false>, 2>("forked", 2000);
 	run.random<forked<true>, 2>("forked", 4000);
 	run.random<strangers<1>, 3>("strangers", 300000);

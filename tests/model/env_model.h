@@ -52,6 +52,8 @@ struct thread_state {
 	uint32_t processor; /* where it runs */
 	uint64_t signals_blocked;
 	bool light_fences_missing;
+	bool is_real_time;
+	uint64_t longest_sleep; /* of those that end: longer ones don't in this scenario; 0: any */
 };
 
 inline thread_state threads[HF_MODEL_THREADS];
@@ -178,6 +180,11 @@ inline uint64_t hf_env_deadline(uint64_t nanoseconds)
 inline uint32_t hf_env_processor()
 {
 	return hf_model::self().processor;
+}
+
+inline bool hf_env_is_real_time()
+{
+	return hf_model::self().is_real_time;
 }
 
 inline void hf_env_yield(const hf_model::where &at = HF_MODEL_HERE)

@@ -16,11 +16,11 @@ from checks import arguments, start  # noqa: E402
 # Name, file, before, after; the model, and the scenario that catches it.
 MUTANTS = [
     # It is in no queue for a moment, so it would be queued twice.
-    ("queues_a_waiter_that_moves", "src/parking/to_lock.c",
-     "struct hf_detail_bucket *bucket = hf_detail_bucket_lock(lock);\n"
-     "\tstruct hf_detail_waiter *first = hf_detail_waiter_find(bucket, lock);\n\tbool behind",
-     "struct hf_detail_bucket *bucket = bucket_lock_of(waiter);\n"
-     "\tstruct hf_detail_waiter *first = hf_detail_waiter_find(bucket, lock);\n\tbool behind", "cond", "rechecked"),
+    ("queues_a_waiter_that_moves", "src/parking/to_wait.c", "deadline = HF_ENV_FOREVER;", "break;", "cond", "rechecked"),
+    # A real-time thread sleeps behind a waiter that does not run.
+    ("sleeps_long", "src/parking/to_lock.c", "is_urgent = !alone && waiter->is_real_time", "is_urgent = false", "cond", "urgent"),
+    ("moves_a_real_time_thread", "src/parking/to_wait.c", "!word || waiter->is_real_time ||", "!word ||", "cond", "urgent"),
+    ("moves_real_time_threads", "src/parking/to_wait.c", "if (waiter->is_real_time ||", "if (", "cond", "urgent"),
     # Those that sleep at another address are not passed in one step.
     ("searches_among_sleepers", "src/parking/queue.h", "first = first->last->next", "first = first->next", "cond", "asleep"),
     # A line with its number, which another thread is about to free, since the thread that had it is gone.

@@ -434,7 +434,7 @@ inline recheck_first(m, relies)
 		BUCKET; find(m, first); two = NOBODY; relies = 0;
 		if
 		:: first != NOBODY && first != _pid && (state[first] != PARKED || looks[first]) && !MUTANT(RECHECK) -> two = first; pass_over(m, one)
-		:: else -> relies = (first != NOBODY && first != _pid && at[_pid] == m && !MUTANT(RECHECK)) /* is_behind() */
+		:: else -> relies = (first != _pid && !MUTANT(RECHECK))
 		fi;
 		first = NOBODY
 	};
@@ -665,9 +665,9 @@ inline park_to_wait(timed, signalled)
 	WAITS0(1);
 	do
 	:: state[_pid] == PARKED ->
-		park(timed, 1, 0, late);
+		park(timed && !exchanged, 1, 0, late);
 		if
-		:: late -> /* leave_queue() */
+		:: late -> /* leave_queue(); if that fails, the next sleep has no end */
 			atomic {
 				BUCKET;
 				exchanged = !in_queue[_pid] && !MUTANT(LEAVE);
@@ -679,11 +679,12 @@ inline park_to_wait(timed, signalled)
 				fi
 			};
 			late = 0;
-			if :: exchanged -> exchanged = 0; break :: else -> signalled = 0; break fi
+			if :: exchanged :: else -> signalled = 0; break fi
 		:: else
 		fi
 	:: else -> break
 	od;
+	exchanged = 0;
 	WAITS0(0);
 	if
 	:: !signalled || state[_pid] == RELEASED -> state[_pid] = NONE; result = WAS_RELEASED

@@ -302,7 +302,8 @@ static enum hf_env_parked park_in_model(const struct hf_atomic32 *word, uint32_t
 	hf_atomic32 *p = const_cast<hf_atomic32 *>(word); /* the load is a cmpxchg that fails */
 	bool torn = hf_model::is_mutant(hf_model::mutant::park_torn, at);
 
-	if (is_timed && !is_last && self.patrols == 0)
+	if (is_timed && !is_last &&
+	    (self.patrols == 0 || (self.longest_sleep && deadline > self.longest_sleep)))
 		is_timed = false;
 	if (torn && hf_model::last(p, at) != expected)
 		return HF_ENV_CHANGED;
@@ -350,6 +351,8 @@ uint32_t hf_env_unpark(const struct hf_atomic32 *word, uint32_t n, enum hf_env_s
 		       const hf_model::where &at)
 {
 	uint32_t woken = 0;
+
+	hf_model::access();
 	hf_model::step one;
 
 	if (hf_model::is_mutant(hf_model::mutant::unpark_missing, at))

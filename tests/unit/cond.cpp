@@ -155,6 +155,28 @@ TEST(CondClass, SlowClock)
 	EXPECT_GE(slow_clock::now(), soon);
 }
 
+/* A thread that becomes a real-time one is known as such after some waits. */
+TEST(CondPriority, RealTimeThread)
+{
+	int refused = 0;
+	bool before = true, after = false;
+	std::thread thread([&] {
+		sched_param priority = {};
+
+		priority.sched_priority = 1;
+		before = hf_env_is_real_time();
+		refused = pthread_setschedparam(pthread_self(), SCHED_FIFO, &priority);
+		for (int i = 0; i < 64; i++)
+			after = hf_env_is_real_time();
+	});
+
+	thread.join();
+	if (refused)
+		GTEST_SKIP() << "real-time threads need a privilege";
+	EXPECT_FALSE(before);
+	EXPECT_TRUE(after);
+}
+
 /* ---- fork, and processes -------------------------------------------------------------------- */
 
 /* The child has no waiters: a signal does nothing, and the child can wait itself. */

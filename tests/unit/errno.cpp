@@ -283,7 +283,7 @@ TEST(Errno, InASandbox)
 			  close(STDERR_FILENO); /* reports can't be written either */
 			  /* The library goes on without these system calls. */
 			  unit::refuse({ SYS_membarrier, SYS_sched_yield, SYS_rt_sigprocmask,
-					 SYS_getcpu, SYS_madvise },
+					 SYS_getcpu, SYS_sched_getscheduler, SYS_madvise },
 				       EPERM);
 			  call_all();
 		  }),

@@ -190,6 +190,12 @@ void hf_env_yield(void) HF_API;
 /* The number of the processor that runs this thread; stale at any time. */
 uint32_t hf_env_processor(void);
 
+/*
+ * Is this thread of the class SCHED_FIFO, SCHED_RR or SCHED_DEADLINE? Asks the kernel at each 64th
+ * call of a thread, so the answer may be of its earlier class.
+ */
+bool hf_env_is_real_time(void);
+
 HF_END_DECLS
 
 #endif
