@@ -23,6 +23,8 @@
  *               the same (W8)
  *   urgent      a real-time thread locks, or waits for a signal or a broadcast, while the mutex's
  *               first waiter stops: it sleeps shortly, or not behind that one (W8)
+ *   passed      a waker finds that its waiter did not sleep, and passes over it when it sleeps
+ *               again, while the waker that is to wake it then has stopped: it wakes it (W8)
  *   forked      a signal handler forks at any access of an unlock, or of a signal: the child goes
  *               on with an empty table, and leaves it empty
  *   asleep      relay in a bucket in which others sleep at another address: those are not looked at
@@ -543,6 +545,83 @@ public:
 	void end() { check(parking_.empty(), "nobody is left in the table"); }
 };
 
+/*
+ * Thread 0 waits for the mutex. Thread 1 marks it WAKING, and finds that it did not sleep. Thread 0
+ * finds the mutex held by thread 2, and sleeps again; thread 2 marks it WAKING, too, and stops
+ * before it wakes it. Then thread 1 passes over it: the wake-up is up to thread 1.
+ */
+class passed : public hf_model::scenario {
+	hf_mutex_t m_;
+	hf_model::parking parking_;
+	bool held_ = false, marked_[3] = {}, found_none_ = false, held_again_ = false;
+	bool napped_ = false, stops_ = false, ended_ = false;
+
+	static inline passed *the_one;
+
+	static void pause()
+	{
+		passed *s = the_one;
+		bool is_open = hf_model::the_table->bucket[0].lock.own.now() == 0;
+
+		if (rl::thread_index() == 1 && s->marked_[1] && is_open && !s->found_none_ &&
+		    hf_model::self().signals_blocked) {
+			s->found_none_ = true;
+			until([s] { return s->stops_ || s->ended_; });
+			passes++;
+		} else if (rl::thread_index() == 2 && s->marked_[2] && is_open && !s->stops_) {
+			s->stops_ = true;
+			until([s] { return s->ended_; });
+		}
+	}
+	static void wait_for_thread_2()
+	{
+		the_one->napped_ = true;
+		until([] { return the_one->held_again_; });
+	}
+
+public:
+	static inline unsigned long passes;
+
+	passed()
+	{
+		the_one = this;
+		hf_mutex_init(&m_);
+		threads[0].naps = 1;
+		hf_model::before_access = pause;
+		hf_model::after_nap = wait_for_thread_2;
+	}
+	~passed() { hf_model::before_access = hf_model::after_nap = NULL; }
+	void thread(unsigned int index)
+	{
+		if (index == 0)
+			until([this] { return held_; });
+		if (index == 2)
+			until([this] { return found_none_ || ended_; });
+		if (index == 2) /* never parks behind thread 0 */
+			until([this] { return hf_mutex_trylock(&m_); });
+		else
+			hf_mutex_lock(&m_);
+		if (index == 0)
+			ended_ = true;
+		if (index == 1) {
+			held_ = true;
+			until([this] { return napped_ || hf_model::sleeping == 1; });
+		}
+		if (index == 2) {
+			held_again_ = true;
+			until([this] { return ended_ || hf_model::sleeping == 1; });
+		}
+		hf_mutex_unlock(&m_);
+	}
+	void changed(const void *object, uint64_t before, uint64_t after, const where &at)
+	{
+		(void)object, (void)before;
+		marked_[rl::thread_index()] |= after == HF_DETAIL_WAITER_WAKING &&
+					       strcmp(at.func_, "mark_first_waking") == 0;
+	}
+	void end() { check(parking_.empty(), "nothing is left in the table"); }
+};
+
 /* Thread 2 waits for thread 0, with a mutex of its own, while the other two signal each other. */
 template <int Rounds>
 class strangers : public relay<Rounds> {
@@ -673,6 +752,7 @@ int main(int argc, char **argv)
 	run.random<urgent<0>, 3>("urgent", 20000);
 	run.random<urgent<1>, 3>("urgent, signal", 20000);
 	run.random<urgent<2>, 3>("urgent, broadcast", 20000);
+	run.random<passed, 3>("passed", 4000);
 	run.random<forked<false>, 2>("forked", 2000);
 	run.random<forked<true>, 2>("forked", 4000);
 	run.random<strangers<1>, 3>("strangers", 300000);
@@ -689,6 +769,7 @@ int main(int argc, char **argv)
 	run.must_reach("a thread waits", waited);
 	run.must_reach("a thread gives up", gave_up);
 	run.must_reach("a waiter stops in its sleep", hf_model::stopper<2, false>::stops);
+	run.must_reach("a waiter sleeps again before it is passed over", passed::passes);
 	run.must_reach("a fork within an unlock", forked<false>::forks);
 	run.must_reach("a fork within a signal", forked<true>::forks);
 	run.must_reach("an unlock puts the one behind a waiter in its place", moved_behind);

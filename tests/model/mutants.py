@@ -21,6 +21,8 @@ MUTANTS = [
     ("sleeps_long", "src/parking/to_lock.c", "is_urgent = !alone && waiter->is_real_time", "is_urgent = false", "cond", "urgent"),
     ("moves_a_real_time_thread", "src/parking/to_wait.c", "!word || waiter->is_real_time ||", "!word ||", "cond", "urgent"),
     ("moves_real_time_threads", "src/parking/to_wait.c", "if (waiter->is_real_time ||", "if (", "cond", "urgent"),
+    ("passes_and_does_not_wake", "src/parking/to_lock.c",
+     "(void)hf_detail_waiter_wake(lock, passed);\n\t\twoken = next;", "woken = next;", "cond", "passed"),
     # Those that sleep at another address are not passed in one step.
     ("searches_among_sleepers", "src/parking/queue.h", "first = first->last->next", "first = first->next", "cond", "asleep"),
     # A line with its number, which another thread is about to free, since the thread that had it is gone.
