@@ -30,15 +30,16 @@ SCENARIOS = {
     "broadcast, the last waiter frees the condition variable": ("WAITS=2 SPINS", 4_000_000),
     "broadcast with the lock held, in turn": ("WAITS=2 INSIDE ONE_PROCESSOR MARKED", 6_000_000),
 }
-# By --long: up to 50 million states, which take minutes. A bit for each state, so a few are missed.
+# By --long: up to 60 million states, which take ten minutes. A bit for each state, so a few are missed.
 LONG = {
     "lock, time-outs, refused barriers": ("WAITS=0 TIMED=2 REFUSED", 4_000_000),
     "lock, a time-out, refused barriers, making room": ("WAITS=0 TIMED=1 REFUSED ROOM", 5_000_000),
     "broadcast with the lock held": ("WAITS=2 SPINS INSIDE", 8_000_000),
     "broadcast, making room": ("WAITS=2 SPINS ROOM", 5_000_000),
-    "broadcast, time-outs": ("WAITS=2 SPINS TIMED=2", 5_000_000),
-    "broadcast, time-outs, making room, refused barriers": ("WAITS=2 SPINS TIMED=2 ROOM REFUSED", 5_000_000),
-    "signal, time-outs, making room, refused barriers": ("WAITS=1 SPINS TIMED=2 ROOM REFUSED", 5_000_000),
+    "broadcast, time-outs": ("WAITS=2 SPINS TIMED=2", 40_000_000),
+    "broadcast, a time-out, making room, refused barriers": ("WAITS=2 SPINS TIMED=1 ROOM REFUSED", 30_000_000),
+    # With two time-outs it has more than 91 million states, and paths of more than 4 million steps.
+    "signal, a time-out, making room, refused barriers": ("WAITS=1 SPINS TIMED=1 ROOM REFUSED", 20_000_000),
 }
 LOST, TWICE, FREED = "invalid end state", r"assertion violated \(holder", r"assertion violated .*returned"
 MUTANTS = {
@@ -75,7 +76,7 @@ def verifier(args, waits, is_long):
 def search(args, parameters, is_long):
     """Return what the verifier prints. It runs in a folder of its own, for the file of an error's steps."""
     waits, *others = parameters.split()
-    # A depth and a table that the long searches, of up to 37 million states, do not exceed.
+    # A depth and a table that the long searches do not exceed.
     more = ["-m4000000", "-w33"] if is_long else ["-m100000"]
     with tempfile.TemporaryDirectory(dir=args.work_dir) as folder:
         return run(args.verifiers[waits, is_long], *more, "-n", may=(0, 1), cwd=folder, timeout=7200,
