@@ -147,6 +147,31 @@ def memcached(prefix, work):
         number(r"get_misses: (\d+)", output))}
 
 
+SENDER = """import os, socket, sys, time
+port, log, many = int(sys.argv[1]), sys.argv[2], 100000
+start = time.monotonic()
+with socket.create_connection(("127.0.0.1", port)) as server:
+    server.sendall(b"".join(b"<13>Jan  1 00:00:00 host sender: message %06d\\n" % i for i in range(many)))
+while not os.path.exists(log) or os.path.getsize(log) < 54 * many:
+    time.sleep(0.01)
+print("seconds: %f" % (time.monotonic() - start))
+"""
+
+
+def rsyslogd(prefix, work):
+    """Writes 100,000 messages that come over TCP to a file, by four threads."""
+    need("rsyslogd")
+    port, log, rules = free_port(), os.path.join(work, "log"), os.path.join(work, "rsyslog.conf")
+    if os.path.exists(log):
+        os.remove(log)
+    with open(rules, "w", encoding="ascii") as file:
+        file.write('module(load="imtcp")\nmain_queue(queue.workerthreads="4" queue.workerthreadminimummessages="100")\n'
+                   'input(type="imtcp" port="%s")\naction(type="omfile" file="%s")\n' % (port, log))
+    with Server(prefix, port, "rsyslogd", "-n", "-f", rules, "-i", os.path.join(work, "rsyslogd.pid")) as server:
+        output, cpu = server.measure(sys.executable, "-c", SENDER, port, log)
+    return {"speed": 1 / number("seconds: (.*)", output), "cpu": cpu, "output": "done"}
+
+
 def mariadb(prefix, work):
     need("mariadbd", "mariadb-install-db", "sysbench")
     data, port = os.path.join(work, "mariadb"), free_port()
@@ -219,7 +244,7 @@ def child(prefix, _):
 
 PROGRAMS = {
     "start": start, "child": child,
-    "redis": redis, "memcached": memcached, "mariadb": mariadb, "rocksdb": rocksdb("overwrite"),
+    "redis": redis, "memcached": memcached, "rsyslogd": rsyslogd, "mariadb": mariadb, "rocksdb": rocksdb("overwrite"),
     "rocksdb-read": rocksdb("fillseq,readwhilewriting"), "sysbench-mutex": sysbench, "stress-ng-mutex": stress_ng,
     "python3": timed("/usr/bin/python3", "-B", "{gil}"),
     "javac": timed("javac", "-proc:none", "-d", "{java}/classes", "{java}/Many.java"),
