@@ -209,6 +209,7 @@ MEANING = {
     "waking": "the first waiter, woken; it may not be running yet",
     "head": "the first waiter, running",
     "released": "woken and no longer queued",
+    "absent": "was the first and did not look at the lock, so others have passed over it",
 }
 
 
