@@ -173,10 +173,9 @@ static void set_number(hf_atomic64_t *table, uint32_t size, const void *lock, ui
 	hf_atomic64_store_relaxed(&table[bits % size], bits >> 32 << 32 | number);
 }
 
-enum { GENERATIONS = 4096, TAKERS = 1024 };
+enum { GENERATIONS = 4096 };
 
 static hf_atomic64_t classes[HF_VALIDATE_CLASSED]; /* the class of each lock, as a hash */
-static hf_atomic64_t takers[TAKERS];               /* the thread that last took a lock */
 
 /* How many locks have been at an address: a new lock must not inherit the pairs of an old one. */
 static hf_atomic32_t generations[GENERATIONS];
@@ -204,6 +203,10 @@ static void set_class(const void *lock, const void *key)
 #define HF_DETAIL_VALIDATE_LOST_CLASS(lock) may_have_lost_class(lock)
 #define HF_DETAIL_VALIDATE_TAKEN_BY_ANOTHER(lock) was_taken_by_another(lock)
 #define HF_DETAIL_VALIDATE_GRANTS true /* a recursion */
+
+enum { TAKERS = 1024 };
+
+static hf_atomic64_t takers[TAKERS]; /* the thread that last took a lock */
 
 static uint32_t my_number(void)
 {
