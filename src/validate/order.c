@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * order - the graph of the orders in which locks are taken, and its cycles.
- *
- * An edge says that one lock was taken while another was held. All memory is static, and nothing is
- * removed, so a signal handler may add an edge, too (V4 of validate.h).
- */
+/* order - the graph of the orders in which locks are taken, and its cycles. */
 #include "order.h"
 
 #include "holdfast/internal/atomic.h"
@@ -44,7 +39,7 @@ static void note_no_room(void)
 				      "ones is not checked");
 }
 
-/* Finds or adds an edge. Returns NULL if there is no room. */
+/* Finds or adds an edge, by compare-and-swap (V4 of validate.h). NULL = there is no room. */
 static struct edge *find_edge(uint64_t from, uint64_t to, bool *is_new)
 {
 	/* Identities may be small numbers: no two pairs of such have one sum. */

@@ -34,8 +34,7 @@ static __thread volatile struct held held[HF_VALIDATE_HELD];
 static __thread volatile uint32_t held_count;
 static __thread volatile uint32_t unwatched; /* locks held beyond HF_VALIDATE_HELD */
 
-/* Microseconds, so that it is one 32-bit word. */
-static hf_atomic32_t limit_us = HF_ATOMIC_INIT(100000);
+static hf_atomic64_t hold_limit = HF_ATOMIC_INIT(100000000); /* in nanoseconds */
 
 /* ---- threads that end with a lock held ------------------------------------------------------ */
 
@@ -103,10 +102,9 @@ __attribute__((destructor(101))) static void end_validation(void)
 /* Each copy has its own lists, so neither of two copies knows all that a thread holds. */
 static bool is_one_of_several(void)
 {
-	uint64_t me = (uint64_t)(uintptr_t)&user, found = me;
+	uint64_t me = (uint64_t)(uintptr_t)&user;
+	uint64_t found = user ? hf_atomic64_load_relaxed(user) : me;
 
-	if (user)
-		found = hf_atomic64_load_relaxed(user);
 	if (HF_LIKELY(found == me) ||
 	    (found == 0 && (hf_atomic64_try_cmpxchg_relaxed(user, &found, me) || found == me)))
 		return false;
@@ -282,8 +280,9 @@ static void note_order(const volatile struct held *first, const void *second, co
 /* This thread is about to wait for @lock. */
 static void note_orders(const void *lock, const void *site)
 {
-	struct hf_detail_order_held all = { .count = held_count };
+	struct hf_detail_order_held all;
 
+	all.count = held_count;
 	for (uint32_t i = 0; i < all.count; i++)
 		all.lock[i] = held[i].lock && !held[i].is_shared ? (uint32_t)held[i].identity : 0;
 	for (uint32_t i = all.count; i-- > 0;) {
@@ -378,7 +377,7 @@ void hf_detail_validate_locked_shared(const void *lock)
 /* This thread no longer holds the lock at all. */
 static void let_go(volatile struct held *mine, const void *site)
 {
-	uint64_t limit = (uint64_t)hf_atomic32_load_relaxed(&limit_us) * 1000;
+	uint64_t limit = hf_atomic64_load_relaxed(&hold_limit);
 
 	if (limit && hf_detail_env_now() - mine->since > limit)
 		hf_report_at(HF_REPORT_LOCK_HELD_LONG, mine->lock, site);
@@ -459,9 +458,7 @@ void hf_validate_forget(const void *lock)
 
 void hf_validate_set_hold_limit(uint64_t nanoseconds)
 {
-	uint64_t us = (nanoseconds + 999) / 1000;
-
-	hf_atomic32_store_relaxed(&limit_us, us < UINT32_MAX ? (uint32_t)us : UINT32_MAX);
+	hf_atomic64_store_relaxed(&hold_limit, nanoseconds);
 }
 
 bool hf_validate_is_held(const void *lock)

@@ -6,6 +6,7 @@
 
   library    src/, with and without optimisation
   headers    all in one unit, every function emitted: C11 and C++17, strict and GNU
+  programs   packaging/program.c and .cpp with each standard, and the options that programs are built with; they run
   refused    an unsupported target gets an explanatory #error: old or other compilers, 32-bit programs
   musl       the battery by musl-gcc, linked statically and dynamically
 
@@ -24,10 +25,15 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from checks import Checks, arguments, read, run, sources, write  # noqa: E402
+from checks import Checks, Skip, arguments, read, run, sanitizer_prefix, sources, write  # noqa: E402
+from versions import version_of as version_of_headers  # noqa: E402
 
 VERSIONS = {"gcc": range(11, 15), "clang": range(14, 20)}
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+# Each standard, and each way in which programs are built, once for C and once for C++ where it differs.
+PROGRAMS = ["c gnu89 -O0", "c c99 -O1", "c gnu99 -O2 -static", "c c11 -O3 -flto", "c gnu17 -Os -static-pie",
+            "c c2x -O2 -fsanitize=address,undefined", "c gnu11 -O1 -fsanitize=thread", "cpp c++11 -O0", "cpp c++14 -O2 -static",
+            "cpp gnu++17 -O3 -flto", "cpp c++20 -Os -fsanitize=undefined", "cpp c++2b -O2 -DHF_VALIDATE=1"]
 # Suppresses warnings in users' builds; removed here.
 SYSTEM_HEADER = "#pragma GCC system_header\n"
 
@@ -96,6 +102,23 @@ class Check:
             run(self.cxx if cxx else self.c, "-std=" + std, "-O1", *WARNINGS, "-Wshadow",
                 "-fkeep-inline-functions" if self.c.startswith("gcc") else "-Wno-unused-function",
                 "-I" + self.include, "-c", file, "-o", unit + ".o")
+
+    def programs(self):
+        missing = []
+        for language, standard, *options in map(str.split, PROGRAMS):
+            compiler = self.cxx if language == "cpp" else self.c
+            program = os.path.join(self.folder, "program")
+            try:
+                prefix = sanitizer_prefix(compiler, *options, program=program)
+            except Skip:
+                missing.append(" ".join([standard, *options]))
+                continue
+            run(compiler, "-std=" + standard, *options, *WARNINGS, "-I" + os.path.join(self.source, "include"),
+                os.path.join(self.source, "packaging", "program." + language), os.path.join(self.folder, "libholdfast-O2.a"),
+                "-pthread", "-o", program)
+            run(*prefix, program, version_of_headers(self.source))
+        if missing:
+            raise Skip("all others pass; not built here: " + ", ".join(missing))
 
 
 # (target, compiler, options, regular expression for the first error)
@@ -178,7 +201,7 @@ def main():
         if not version_of(check.cxx):
             checks.skip(name + " C++", "%s is not installed" % check.cxx)
         usual = not args.compiler and version_of(name.split("-")[0]) == version_of(found[name][0])
-        for step in (check.library,) if usual else (check.library, check.headers):
+        for step in (check.library, check.programs) if usual else (check.library, check.headers, check.programs):
             if not checks.attempt("%s %s" % (name, step.__name__), step) and step == check.library:
                 break
 
