@@ -76,12 +76,11 @@ PARAMETERS = ("\n#include <linux/moduleparam.h>\nint holdfast_mutant, holdfast_c
 class Mutant:
     """number: in CHANGES; what is wrong; step: of init, that finds it; expected: a line, as a regular expression;
     choice: implementation (1 original, 2 rep_good, 3 erms, 4 fsrm); alone: the guest does not outlive it; damages: more than
-    the test's locks may be damaged, so that the guest may end in any complaint before the line; by_hand: it is found by
-    chance, as two processes must meet, so only `run.py by-hand` and `run.py --all` run it."""
+    the test's locks may be damaged, so that the guest may end in any complaint before the line."""
 
-    def __init__(self, number, step, expected, choice=0, alone=False, damages=False, by_hand=False):
+    def __init__(self, number, step, expected, choice=0, alone=False, damages=False):
         self.number, self.step, self.expected, self.choice, self.alone = number, step, expected, choice, alone
-        self.damages, self.by_hand = damages, by_hand
+        self.damages = damages
 
 
 ORIGINAL, REP_GOOD, ERMS = 1, 2, 3
@@ -112,9 +111,4 @@ MUTANTS = {
     "next-waiter-is-called-too-early": Mutant(16, QUEUE + ":rounds=2000", r"QUEUE not ok \d+ queue\.order # another order.*",
                                               alone=True),
     "link-in-a-wrong-node": Mutant(17, HANGS, LOST, alone=True),
-    "storm-put-drops-nothing": Mutant(21, "tmpfs", r".*(still in use|Busy inodes).*", alone=True, by_hand=True),
-    # If one process changes a count under the lock while another changes it without, the count becomes wrong: a dentry is
-    # never freed, or is freed while it is in use. How the kernel notices that varies.
-    "storm-lock-is-ignored": Mutant(22, "tmpfs,ext2", r".*(still in use|Busy inodes).*", alone=True, damages=True,
-                                    by_hand=True),
 }

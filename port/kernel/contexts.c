@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * contexts - a lock works when its context has no node left; locks disable preemption, and the
- * irqsave functions interrupts, as documented. queue.c tests that contexts have nodes of their own.
+ * contexts - what only a kernel has: a lock works when its context has no node left; locks disable
+ * preemption, and the irqsave functions interrupts; the first misuse of each kind is a warning of
+ * the kernel, which run.py looks for. queue.c tests that contexts have nodes of their own.
  */
 #include <linux/irqflags.h>
 #include <linux/preempt.h>
 
+#include "holdfast/refcount.h"
 #include "holdfast/spinlock.h"
 #include "variants/spinlock/mcs.h" /* keeps a node while it is held */
 
@@ -60,8 +62,26 @@ static void preemption(void)
 	test_case(ok, "contexts.irqsave", "off %d, then on %d", irqs_off, irqs_on);
 }
 
+static void reports(void)
+{
+	static hf_refcount_t object;
+
+	hf_report_reset();
+	hf_refcount_set(&object, 0);
+	test_say("holdfast: expect holdfast: 0x%lx: refcount: addition on 0; use after free",
+		 (unsigned long)&object);
+	hf_refcount_inc(&object); /* warns */
+	hf_refcount_set(&object, 0);
+	hf_refcount_inc(&object); /* counts */
+	test_case(hf_report_count(HF_REPORT_ADD_UAF) == 2 &&
+			  hf_refcount_read(&object) == HF_REFCOUNT_SATURATED,
+		  "reports.once", "reported %u times", hf_report_count(HF_REPORT_ADD_UAF));
+	hf_report_reset();
+}
+
 void contexts_test(void)
 {
 	too_many();
 	preemption();
+	reports();
 }

@@ -42,7 +42,6 @@ static int __init test_init(void)
 	pr_info("KTAP version 1\n");
 	contexts_test();
 	queue_test();
-	reports_test();
 #endif
 	user_memory_test();
 	pr_info("1..%u\n", cases);

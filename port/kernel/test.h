@@ -15,6 +15,5 @@ void test_case(bool ok, const char *name, const char *format, ...) __printf(3, 4
 void contexts_test(void);
 void queue_test(void);
 void user_memory_test(void);
-void reports_test(void);
 
 #endif

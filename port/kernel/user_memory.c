@@ -142,28 +142,6 @@ static void judge(enum way way, enum hole kind, const struct kernel_implementati
 		test_case(exact > 500, name, "%s: %lu exact", hole_names[kind], exact);
 }
 
-/* Accesses single words at the hole's edge and beyond. */
-static void words(void)
-{
-	u64 word = 5;
-	u32 half = 6;
-	bool ok;
-
-	fill(BEFORE);
-	ok = hf_load64_nofault(&word, hole - 8) == 0 && word == 0xa5a5a5a5a5a5a5a5ull;
-	ok = ok && hf_load64_nofault(&word, hole - 7) == -HF_EFAULT &&
-	     word == 0xa5a5a5a5a5a5a5a5ull;
-	ok = ok && hf_load32_nofault(&half, hole) == -HF_EFAULT && half == 6;
-	ok = ok && hf_store32_nofault(hole - 4, 0) == 0 && hf_store8_nofault(hole, 0) == -HF_EFAULT;
-	memset(expected + ROOM - 4, 0, 4);
-	ok = ok && same();
-	ok = ok && hf_cmpxchg32_nofault(hole - 4, 0, 9, &half) == 0 && half == 0;
-	ok = ok && hf_cmpxchg32_nofault(hole - 4, 0, 7, &half) == 0 && half == 9;
-	ok = ok && hf_cmpxchg64_nofault(hole, 0, 7, &word) == -HF_EFAULT;
-	ok = ok && hf_cmpxchg64_nofault(hole - 12, 0, 7, &word) == -HF_EINVAL;
-	test_case(ok, "user_memory.words", "load, store and compare-and-swap at the edge");
-}
-
 /* Operations on the kernel's own addresses, or on non-canonical ones, fail without any access. */
 static void kernel_addresses(void)
 {
@@ -210,7 +188,6 @@ void user_memory_test(void)
 				judge(COPY_FROM, kind, with);
 		}
 		if (kind == UNMAPPED) {
-			words();
 			kernel_addresses();
 		}
 		unmap();

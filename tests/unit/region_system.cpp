@@ -16,7 +16,6 @@
 #include <sys/personality.h>
 #include <sys/resource.h>
 
-#include "holdfast/cond.h"
 #include "holdfast/mutex.h"
 #include "holdfast/region.h"
 
@@ -116,20 +115,6 @@ void as_a_handler(F holds)
 
 	holds();
 	hf_grace_leave(&hf_detail_open_regions.grace, parity);
-}
-
-TEST_F(RegionSystem, AGracePeriodAtAHigherPriority)
-{
-	static struct hf_grace grace;
-
-	EXPECT_AT_TWO_PRIORITIES(
-		[](auto holds) {
-			uint32_t parity = hf_grace_enter(&grace);
-
-			holds();
-			hf_grace_leave(&grace, parity);
-		},
-		[] { hf_grace_wait(&grace); });
 }
 
 TEST_F(RegionSystem, AnEndAtAHigherPriority)

@@ -160,6 +160,15 @@ TYPED_TEST(WaitAddress, Fork)
 	TypeParam::wake_one(&this->word_);
 }
 
+/* A time-out of centuries is no deadline of the past. */
+TEST(WaitAddressDeadline, DoesNotWrap)
+{
+	EXPECT_EQ(hf_env_deadline(HF_ENV_FOREVER), HF_ENV_FOREVER);
+	EXPECT_EQ(hf_env_deadline(HF_ENV_FOREVER - 1), HF_ENV_FOREVER);
+	EXPECT_LT(hf_env_deadline(3600 * 1000 * MS), HF_ENV_FOREVER);
+	EXPECT_GE(hf_env_deadline(3600 * 1000 * MS), now_ns() + 3500 * 1000 * MS);
+}
+
 /* Two processes take turns. */
 TEST(WaitAddressShared, Processes)
 {
