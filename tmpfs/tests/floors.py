@@ -20,7 +20,7 @@ LAYERS = [
     ["inode"],
     ["dentry", "node"],
     ["walk"],
-    ["attributes", "data", "name", "xattr"],
+    ["attributes", "data", "name"],
     ["table"],
     ["io"],
     ["check", "fs"],
