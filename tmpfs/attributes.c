@@ -5,14 +5,14 @@
 
 HF_TMPFS_API struct hf_tmpfs_node *hf_tmpfs_root(struct hf_tmpfs *fs)
 {
-	return &tmpfs_root(fs)->node;
+	return &fs->root->node;
 }
 
-HF_TMPFS_API int hf_tmpfs_lookup(struct hf_tmpfs_node *dir, const char *path, bool follow,
+HF_TMPFS_API int hf_tmpfs_lookup(struct hf_tmpfs_node *dir, const char *path,
 				 struct hf_tmpfs_node **node)
 {
 	struct tmpfs_dentry *dentry;
-	int error = tmpfs_walk_entry(tmpfs_inode_of(dir), path, follow, &dentry);
+	int error = tmpfs_walk_entry(tmpfs_inode_of(dir), path, &dentry);
 
 	if (error)
 		return error;
@@ -24,11 +24,6 @@ HF_TMPFS_API int hf_tmpfs_lookup(struct hf_tmpfs_node *dir, const char *path, bo
 HF_TMPFS_API void hf_tmpfs_stat(struct hf_tmpfs_node *node, struct stat *to)
 {
 	tmpfs_inode_stat(tmpfs_inode_of(node), to);
-}
-
-HF_TMPFS_API struct timespec hf_tmpfs_birth(struct hf_tmpfs_node *node)
-{
-	return tmpfs_inode_of(node)->birth;
 }
 
 HF_TMPFS_API int hf_tmpfs_setattr(struct hf_tmpfs_node *node, const struct hf_tmpfs_attributes *to)

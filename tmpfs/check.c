@@ -141,25 +141,6 @@ static void check_node(struct check *c, struct tmpfs_inode *inode, struct tmpfs_
 	       N(inode->number), used, node->used);
 }
 
-/* ---- extended attributes ------------------------------------------------------------------- */
-
-static void check_xattrs(struct check *c, struct tmpfs_inode *inode)
-{
-	uint64_t bytes = 0, names = 0;
-
-	for (struct tmpfs_block *at = inode->xattrs; at; at = at->next) {
-		const struct tmpfs_xattr *xattr = TMPFS_OBJECT(at, struct tmpfs_xattr, block);
-
-		c->objects[TMPFS_KIND_XATTR]++;
-		bytes += tmpfs_xattr_bytes(at);
-		names += xattr->name_length + 1u;
-	}
-	c->other_pages += tmpfs_xattr_pages(bytes);
-	expect(c, bytes == inode->xattr_bytes && names == inode->xattr_names,
-	       "inode %llu has %llu bytes of attributes, its count is %u", N(inode->number),
-	       N(bytes), inode->xattr_bytes);
-}
-
 /* ---- inodes and dentries ------------------------------------------------------------------- */
 
 /* Counts a reference to an inode; if the inode is new, also what it refers to. */
@@ -186,7 +167,6 @@ static void refer(struct check *c, struct tmpfs_inode *inode, bool in_tree)
 		if (inode->type == S_IFREG)
 			c->other_pages += tmpfs_tree_pages(inode->tree.items, inode->tree.nodes);
 		c->objects[TMPFS_KIND_NAMES] += atomic_load(&inode->names) != NULL;
-		check_xattrs(c, inode);
 		root = atomic_load(&inode->tree.root);
 		if (root)
 			check_node(c, inode, root, 0, &items, &nodes);
@@ -194,7 +174,7 @@ static void refer(struct check *c, struct tmpfs_inode *inode, bool in_tree)
 		       "inode %llu: %llu items, count %llu; %llu nodes, count %llu",
 		       N(inode->number), N(items), N(inode->tree.items), N(nodes),
 		       N(inode->tree.nodes));
-		if (!tmpfs_is_dir(inode) || inode == c->fs->root->inode)
+		if (!tmpfs_is_dir(inode) || inode == c->fs->root)
 			return;
 		/* Its `parent`, which no dentry reaches if both have been removed. */
 		inode = atomic_load(&inode->parent);
@@ -250,8 +230,6 @@ static void check_dir(struct check *c, struct tmpfs_inode *dir)
 		if (!tmpfs_is_dir(inode))
 			continue;
 		subdirs++;
-		expect(c, atomic_load(&inode->self) == dentry, "%s: `self` is another dentry",
-		       dentry->name);
 		expect(c, atomic_load(&inode->parent) == dir, "%s: `parent` is another directory",
 		       dentry->name);
 		expect(c, !inode->removed, "%s: marked as removed, but listed", dentry->name);
@@ -421,10 +399,7 @@ HF_TMPFS_API int hf_tmpfs_check(struct hf_tmpfs *fs, void (*tell)(void *data, co
 	tmpfs_collect(fs); /* objects that wait to be freed are not reachable */
 	for (struct tmpfs_list *at = fs->tables.next; at != &fs->tables; at = at->next)
 		check_table(&c, TMPFS_OBJECT(at, struct hf_tmpfs_table, siblings));
-	found = find(&c, fs->root, TMPFS_KIND_DENTRY);
-	found->in_tree = true;
-	found->refs++;
-	refer(&c, fs->root->inode, true);
+	refer(&c, fs->root, true);
 	while (c.dirs) {
 		found = c.dirs;
 		c.dirs = found->next_dir;

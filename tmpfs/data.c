@@ -202,7 +202,6 @@ TMPFS_PRIVATE int tmpfs_truncate(struct tmpfs_inode *inode, int64_t to)
 		clear_part(inode, size, page_end * HF_TMPFS_PAGE);
 		tmpfs_pages_remove(&inode->tree, page_end, UINT64_MAX / HF_TMPFS_PAGE);
 	}
-	tmpfs_drop_setuid(inode);
 	tmpfs_touch(inode);
 	hf_mutex_unlock(&inode->contents);
 	return 0;
@@ -289,10 +288,8 @@ TMPFS_PRIVATE int tmpfs_allocate(struct tmpfs_inode *inode, int mode, uint64_t b
 		if (!error && !mode && end > tmpfs_size(inode))
 			set_size(inode, end);
 	}
-	if (!error) {
-		tmpfs_drop_setuid(inode);
+	if (!error)
 		tmpfs_touch(inode);
-	}
 	hf_mutex_unlock(&inode->contents);
 	return error;
 }

@@ -200,12 +200,6 @@ static void fill_dentry(struct tmpfs_inode *dir, struct tmpfs_dentry *dentry,
 	dentry->cookie = cookie;
 }
 
-static void set_self(struct tmpfs_dentry *dentry)
-{
-	if (tmpfs_is_dir(dentry->inode))
-		atomic_store_explicit(&dentry->inode->self, dentry, memory_order_release);
-}
-
 TMPFS_PRIVATE int tmpfs_dentry_add(struct tmpfs_inode *dir, struct tmpfs_dentry *dentry,
 				   struct tmpfs_inode *inode)
 {
@@ -224,7 +218,6 @@ TMPFS_PRIVATE int tmpfs_dentry_add(struct tmpfs_inode *dir, struct tmpfs_dentry 
 	if (error)
 		return error;
 	atomic_store_explicit(&dir->next_cookie, cookie + 1, memory_order_release);
-	set_self(dentry);
 	hash_in(names, dentry);
 	grow_names(dir);
 	return 0;
@@ -236,7 +229,6 @@ TMPFS_PRIVATE void tmpfs_dentry_replace(struct tmpfs_inode *dir, struct tmpfs_de
 	struct tmpfs_names *names = names_of(dir);
 
 	fill_dentry(dir, dentry, inode, old->cookie);
-	set_self(dentry);
 	tmpfs_tree_replace(&dir->tree, dentry->cookie, &dentry->block);
 	/* A single store: a reader finds either the old dentry or the new one. */
 	link_store(&dentry->chain[names->which], link_load(&old->chain[names->which]));

@@ -20,11 +20,6 @@ struct tmpfs_dentry {
 	char name[];
 };
 
-static inline struct tmpfs_inode *tmpfs_root(struct hf_tmpfs *fs)
-{
-	return fs->root->inode;
-}
-
 TMPFS_PRIVATE struct tmpfs_dentry *tmpfs_dentry_new(struct hf_tmpfs *fs, const char *name,
 						    size_t length);
 TMPFS_PRIVATE void tmpfs_dentry_put(struct tmpfs_dentry *dentry);

@@ -39,27 +39,14 @@ HF_TMPFS_API int hf_tmpfs_statfs(struct hf_tmpfs *fs, struct statvfs *to)
 
 /* ---- beginning and end --------------------------------------------------------------------- */
 
-/* The root has a dentry, so that it can be opened; it has no name and is in no directory. */
 static int make_root(struct hf_tmpfs *fs)
 {
 	const struct tmpfs_made what = { .mode = S_IFDIR | S_ISVTX | 0777 };
-	struct tmpfs_dentry *root = tmpfs_dentry_new(fs, "", 0);
-	struct tmpfs_inode *inode;
-	int error;
+	int error = tmpfs_inode_new(fs, NULL, &what, &fs->root);
 
-	if (!root)
-		return -ENOMEM;
-	error = tmpfs_inode_new(fs, NULL, &what, &inode);
-	if (error) {
-		tmpfs_object_delete(&root->block);
-		return error;
-	}
-	root->dir = inode;
-	root->inode = inode;
-	atomic_store_explicit(&inode->parent, inode, memory_order_relaxed);
-	atomic_store_explicit(&inode->self, root, memory_order_relaxed);
-	fs->root = root;
-	return 0;
+	if (!error)
+		atomic_store_explicit(&fs->root->parent, fs->root, memory_order_relaxed);
+	return error;
 }
 
 /* liburcu aborts if it can't map a page for the thread, so check that mmap() works first. */
@@ -166,7 +153,7 @@ HF_TMPFS_API int hf_tmpfs_new(struct hf_tmpfs **fs, const struct hf_tmpfs_option
 /* Empties the tree bottom-up, without recursion. */
 static void remove_all(struct hf_tmpfs *fs)
 {
-	struct tmpfs_inode *at = fs->root->inode;
+	struct tmpfs_inode *at = fs->root;
 
 	for (;;) {
 		struct tmpfs_dentry *dentry = tmpfs_dentry_from(at, 0);
@@ -183,7 +170,7 @@ static void remove_all(struct hf_tmpfs *fs)
 			if (!tmpfs_is_dir(inode) && inode->links)
 				tmpfs_unreserve(&fs->inodes_used, 1);
 			tmpfs_dentry_put(dentry);
-		} else if (at != fs->root->inode) {
+		} else if (at != fs->root) {
 			at = atomic_load_explicit(&at->parent, memory_order_relaxed);
 		} else {
 			return;
@@ -201,7 +188,7 @@ HF_TMPFS_API int hf_tmpfs_free(struct hf_tmpfs *fs)
 	if (busy || fs->nodes.next != &fs->nodes)
 		return -EBUSY;
 	remove_all(fs);
-	tmpfs_dentry_put(fs->root);
+	tmpfs_inode_put(fs->root);
 	tmpfs_end_trim(fs);
 	tmpfs_collect(fs);
 	unclean = atomic_load(&fs->pages_used) != 0 || atomic_load(&fs->inodes_used) != 0;

@@ -20,25 +20,17 @@
 
 #include "fuse_front.h"
 
-#define MAX_OPEN 1048576 /* Linux's limit for one process (fs.nr_open) */
+#define MAX_OPEN 262144 /* of which each takes 8 bytes when the server begins */
 
 /* Our own options. */
-enum { SIZE, BLOCKS, INODES, OPEN_FILES, MODE, USER, GROUP, SCORE };
+enum { SIZE, BLOCKS, INODES, OPEN_FILES, MODE, USER, GROUP };
 
-#define KEY(template, what) FUSE_OPT_KEY(template, what)
-#define SET(template, member, value)                                                               \
-	{                                                                                          \
-		template, offsetof(struct front_options, member), value                            \
-	}
 static const struct fuse_opt options[] = {
-	KEY("size=", SIZE),         KEY("nr_blocks=", BLOCKS),
-	KEY("nr_inodes=", INODES),  KEY("max_open=", OPEN_FILES),
-	KEY("mode=", MODE),         KEY("uid=", USER),
-	KEY("gid=", GROUP),         KEY("oom_score_adj=", SCORE),
-	SET("remount", remount, 1), FUSE_OPT_END,
+	FUSE_OPT_KEY("size=", SIZE),        FUSE_OPT_KEY("nr_blocks=", BLOCKS),
+	FUSE_OPT_KEY("nr_inodes=", INODES), FUSE_OPT_KEY("max_open=", OPEN_FILES),
+	FUSE_OPT_KEY("mode=", MODE),        FUSE_OPT_KEY("uid=", USER),
+	FUSE_OPT_KEY("gid=", GROUP),        FUSE_OPT_END,
 };
-#undef SET
-#undef KEY
 
 /* In the lists below, a name that ends in = takes a value, and one that ends in - is a prefix. */
 
@@ -53,76 +45,22 @@ static const char *const passed[] = {
 };
 
 /*
- * Ignored: options of mount(8), which fstab may contain; options of the kernel that ask for what is
- * so in any case; and options of an existing mount that mount(8) repeats when it is remounted.
+ * Ignored: options of mount(8), which fstab may contain; and options of the kernel that ask for what
+ * is so in any case, or that the server serves by itself.
  */
 static const char *const dropped[] = {
-	"defaults",
-	"auto",
-	"noauto",
-	"nofail",
-	"user",
-	"user=",
-	"nouser",
-	"users",
-	"owner",
-	"group",
-	"_netdev",
-	"comment=",
-	"subtype=",
-	"x-",
-	"X-",
-	"relatime",
-	"user_id=",
-	"group_id=",
-	"rootmode=",
-	"blksize=",
-	"diratime",
-	"symfollow",
-	"norelatime",
-	"nostrictatime",
-	"lazytime",
-	"nolazytime",
-	"silent",
-	"loud",
-	"iversion",
-	"noiversion",
-	"nomand",
-	"mpol=default",
-	"huge=never",
-	"inode64",
-	"nodiratime",
-	"nosymfollow",
-	"default_permissions",
-	"no_default_permissions",
+	"defaults",     "auto",       "noauto",    "nofail",   "user",       "user=",
+	"nouser",       "users",      "owner",     "group",    "_netdev",    "comment=",
+	"subtype=",     "x-",         "X-",        "relatime", "norelatime", "nostrictatime",
+	"lazytime",     "nolazytime", "silent",    "loud",     "iversion",   "noiversion",
+	"nomand",       "diratime",   "symfollow", "inode64",  "nodiratime", "default_permissions",
+	"mpol=default", "huge=never",
 };
 
-/* Options of the kernel's tmpfs that are an error here. */
+/* Options of the kernel's tmpfs, and of mount(8), that are an error here. */
 static const char *const refused[] = {
-	"strictatime", "noswap", "huge=",    "mpol=",    "inode32",
-	"mand",        "quota",  "usrquota", "grpquota",
-};
-
-const struct front_flag front_flags[] = {
-	{ "ro", MS_RDONLY, true },
-	{ "rw", MS_RDONLY, false },
-	{ "nosuid", MS_NOSUID, true },
-	{ "suid", MS_NOSUID, false },
-	{ "nodev", MS_NODEV, true },
-	{ "dev", MS_NODEV, false },
-	{ "noexec", MS_NOEXEC, true },
-	{ "exec", MS_NOEXEC, false },
-	{ "sync", MS_SYNCHRONOUS, true },
-	{ "async", MS_SYNCHRONOUS, false },
-	{ "dirsync", MS_DIRSYNC, true },
-	{ "noatime", MS_NOATIME, true },
-	{ "atime", MS_NOATIME, false },
-	{ "relatime", MS_NOATIME, false },
-	{ "nodiratime", MS_NODIRATIME, true },
-	{ "diratime", MS_NODIRATIME, false },
-	{ "nosymfollow", MS_NOSYMFOLLOW, true },
-	{ "symfollow", MS_NOSYMFOLLOW, false },
-	{ NULL, 0, false },
+	"strictatime", "noswap",   "huge=",    "mpol=",   "inode32",     "mand",
+	"quota",       "usrquota", "grpquota", "remount", "nosymfollow",
 };
 
 static bool is_in(const char *const *list, size_t count, const char *option)
@@ -207,6 +145,15 @@ static int take_blocks(const char *option, uint64_t *size)
 	return 0;
 }
 
+static int take_open_files(const char *option, uint64_t *to)
+{
+	if (take(option, 0, to))
+		return -1;
+	if (*to == 0 || *to > HF_TMPFS_DESCRIPTORS_MAX)
+		return wrong(option, "expected a number from 1 to 1024k");
+	return 0;
+}
+
 /* Parses "name=number" in this base, up to `most`. */
 static int take_id(const char *option, int base, unsigned long most, unsigned int *to)
 {
@@ -221,19 +168,6 @@ static int take_id(const char *option, int base, unsigned long most, unsigned in
 					       : "expected the number of a user or group");
 	*to = (unsigned int)value;
 	return 0;
-}
-
-static int take_score(const char *option, char **to)
-{
-	const char *text = strchr(option, '=') + 1;
-	char *end;
-	long value = strtol(text, &end, 10);
-
-	if (end == text || *end || value < -1000 || value > 1000)
-		return wrong(option, "expected a number from -1000 to 1000");
-	free(*to);
-	*to = strdup(text);
-	return *to ? 0 : wrong(option, strerror(ENOMEM));
 }
 
 /* Takes a word: of one it is the mountpoint, of two the first is the source. */
@@ -254,19 +188,11 @@ static int take_word(const char *word, struct front_options *to)
 /* An option without a key. Returns as option(). */
 static int take_other(const char *text, struct front_options *to)
 {
-	for (const struct front_flag *at = front_flags; at->name; at++) {
-		if (strcmp(text, at->name) != 0)
-			continue;
-		to->chosen |= at->flag;
-		to->flags = at->set ? to->flags | at->flag : to->flags & ~at->flag;
-	}
-	if (strcmp(text, "default_permissions") == 0 ||
-	    strcmp(text, "no_default_permissions") == 0) {
-		to->permissions = *text == 'd';
-		to->given |= FRONT_GIVEN_PERMISSIONS;
-	}
-	if (strncmp(text, "allow_", strlen("allow_")) == 0)
-		to->given |= FRONT_GIVEN_ALLOW;
+	if (strcmp(text, "nodiratime") == 0)
+		to->nodiratime = true;
+	if (strcmp(text, "noatime") == 0 || strcmp(text, "atime") == 0 ||
+	    strcmp(text, "relatime") == 0)
+		to->noatime = *text == 'n';
 	if (IS_IN(dropped, text))
 		return 0;
 	if (IS_IN(refused, text))
@@ -287,28 +213,19 @@ static int option(void *data, const char *text, int key, struct fuse_args *rest)
 	case FUSE_OPT_KEY_OPT:
 		return take_other(text, to);
 	case SIZE:
-		to->given |= FRONT_GIVEN_SIZE;
-		return take(text, whole, &to->limits.size);
+		return take(text, whole, &to->size);
 	case BLOCKS:
-		to->given |= FRONT_GIVEN_SIZE;
-		return take_blocks(text, &to->limits.size);
+		return take_blocks(text, &to->size);
 	case INODES:
-		to->given |= FRONT_GIVEN_INODES;
-		return take(text, 0, &to->limits.inodes);
+		return take(text, 0, &to->inodes);
 	case OPEN_FILES:
-		to->given |= FRONT_GIVEN_MAX_OPEN;
-		return take(text, 0, &to->limits.max_open);
+		return take_open_files(text, &to->max_open);
 	case MODE:
-		to->given |= FRONT_GIVEN_MODE;
 		return take_id(text, 8, 07777, &to->mode);
 	case USER:
-		to->given |= FRONT_GIVEN_UID;
 		return take_id(text, 10, UINT_MAX - 1, &to->uid);
-	case GROUP:
-		to->given |= FRONT_GIVEN_GID;
+	default: /* GROUP */
 		return take_id(text, 10, UINT_MAX - 1, &to->gid);
-	default: /* SCORE */
-		return take_score(text, &to->oom_score_adj);
 	}
 }
 
@@ -331,9 +248,9 @@ int front_options(struct fuse_args *args, struct front_options *to)
 	char *whole;
 
 	/* An odd page is not rounded up, as in the kernel's tmpfs. */
-	*to = (struct front_options){ .permissions = true,
-				      .limits = { total / HF_TMPFS_PAGE / 2 * HF_TMPFS_PAGE,
-						  total / HF_TMPFS_PAGE / 2, MAX_OPEN },
+	*to = (struct front_options){ .size = total / HF_TMPFS_PAGE / 2 * HF_TMPFS_PAGE,
+				      .inodes = total / HF_TMPFS_PAGE / 2,
+				      .max_open = MAX_OPEN,
 				      .mode = S_ISVTX | 0777,
 				      .uid = geteuid(),
 				      .gid = getegid() };
@@ -344,7 +261,7 @@ int front_options(struct fuse_args *args, struct front_options *to)
 	/* The type is always fuse.hf-tmpfs, whatever the program's file is called. */
 	if (fuse_opt_insert_arg(args, 1, "-osubtype=hf-tmpfs"))
 		return -1;
-	if (to->permissions && fuse_opt_insert_arg(args, 1, "-odefault_permissions"))
+	if (fuse_opt_insert_arg(args, 1, "-odefault_permissions"))
 		return -1;
 	whole = to->mountpoint ? realpath(to->mountpoint, NULL) : NULL;
 	if (whole) { /* else front_mountpoint() reports the error */
@@ -358,7 +275,6 @@ void front_options_free(struct front_options *to)
 {
 	free(to->source);
 	free(to->mountpoint);
-	free(to->oom_score_adj);
 }
 
 void front_options_help(void)
@@ -369,38 +285,31 @@ void front_options_help(void)
 	       "    -o nr_blocks=N         the same limit in pages of 4096 bytes\n"
 	       "    -o nr_inodes=N         limit of files, directories and additional hard links\n"
 	       "                           (default: one for two pages of memory; 0: no limit)\n"
-	       "    -o max_open=N          limit of open files; a user other than root may have\n"
-	       "                           half of it open (default: %d; 0: no limit)\n"
+	       "    -o max_open=N          limit of open files (default: %d)\n"
 	       "    -o mode=MODE,uid=N,gid=N\n"
 	       "                           root directory (default: 1777, the caller's)\n"
 	       "    -o noatime             reads do not update the access time\n"
 	       "    -o nodiratime          listings do not update the access time\n"
-	       "    -o oom_score_adj=N     protect the server from the out-of-memory killer;\n"
-	       "                           if it is killed, all files are lost\n"
-	       "    -o remount             change size, nr_blocks, nr_inodes, max_open, or ro, "
-	       "rw,\n"
-	       "                           suid, ... of a mounted file system\n"
-	       "    -o no_default_permissions\n"
-	       "                           do not check permissions\n"
 	       "\n"
 	       "    -f                     stay in the foreground\n"
 	       "    -d, -o debug           the same, and print most requests\n"
 	       "    -s                     use one thread\n"
-	       "    -o max_threads=N       number of threads, at most %d (default: %d)\n"
+	       "    -o max_threads=N       number of threads (default: 10)\n"
 	       "    -o clone_fd            use a separate device descriptor for each thread\n"
 	       "    -o allow_other         allow access by all users\n"
 	       "    -o allow_root          allow access by root\n"
 	       "    -o auto_unmount        unmount when the server dies\n"
 	       "    -o ro, rw, suid, nosuid, dev, nodev, exec, noexec, sync, async, dirsync,\n"
-	       "       nosymfollow, context=, fsname=, max_read=\n"
+	       "       context=, fsname=, max_read=\n"
 	       "                           as in mount(8)\n"
 	       "    -h, --help    -V, --version\n",
-	       MAX_OPEN, FRONT_WORKERS_MAX, FRONT_WORKERS);
+	       MAX_OPEN);
 }
 
 /* ---- the mountpoint ------------------------------------------------------------------------ */
 
-bool front_is_mounted(const char *path, const char *option)
+/* Whether an hf-tmpfs-fuse is mounted there. */
+static bool is_mounted(const char *path)
 {
 	FILE *mounts = setmntent("/proc/self/mounts", "r");
 	struct mntent *mount;
@@ -411,8 +320,7 @@ bool front_is_mounted(const char *path, const char *option)
 	while ((mount = getmntent(mounts))) {
 		/* The last mount at a path is the visible one. */
 		if (strcmp(mount->mnt_dir, path) == 0)
-			found = strcmp(mount->mnt_type, "fuse.hf-tmpfs") == 0 &&
-				(!option || hasmntopt(mount, option));
+			found = strcmp(mount->mnt_type, "fuse.hf-tmpfs") == 0;
 	}
 	endmntent(mounts);
 	return found;
@@ -422,7 +330,7 @@ bool front_mountpoint(const char *path)
 {
 	struct stat st;
 
-	if (front_is_mounted(path, NULL))
+	if (is_mounted(path))
 		wrong(path, "in use: hf-tmpfs-fuse is mounted there");
 	else if (stat(path, &st))
 		wrong(path, strerror(errno));

@@ -22,31 +22,15 @@ static int new_target(struct hf_tmpfs *fs, const char *text, struct tmpfs_target
 	return 0;
 }
 
-/*
- * Whether the caller keeps setgid on files of this group: its own group, or keeps_setgid() allows
- * it.
- */
-static bool keeps_setgid(const struct hf_tmpfs_caller *caller, gid_t group)
-{
-	return caller->privileged || caller->gid == group ||
-	       (caller->keeps_setgid && caller->keeps_setgid(caller->data, group));
-}
-
-/* Sets owner, group and setgid of a new inode: see hf_tmpfs_act_as(). */
+/* Sets owner and group of a new inode: see hf_tmpfs_act_as(). */
 static void set_owner(struct tmpfs_inode *made, const struct tmpfs_inode *dir)
 {
-	struct hf_tmpfs_caller caller = tmpfs_caller();
-	const mode_t group_runs = S_ISGID | S_IXGRP;
-
-	made->uid = caller.uid;
-	made->gid = caller.gid;
+	tmpfs_caller(&made->uid, &made->gid);
 	if (!dir || !(dir->mode & S_ISGID))
 		return;
 	made->gid = dir->gid;
 	if (tmpfs_is_dir(made))
 		made->mode |= S_ISGID;
-	else if ((made->mode & group_runs) == group_runs && !keeps_setgid(&caller, dir->gid))
-		made->mode &= ~(mode_t)S_ISGID;
 }
 
 TMPFS_PRIVATE int tmpfs_inode_new(struct hf_tmpfs *fs, const struct tmpfs_inode *dir,
@@ -79,7 +63,7 @@ TMPFS_PRIVATE int tmpfs_inode_new(struct hf_tmpfs *fs, const struct tmpfs_inode 
 	hf_spinlock_init(&made->times);
 	made->links = tmpfs_is_dir(made) ? 2 : 1;
 	set_owner(made, dir);
-	made->atime = made->mtime = made->ctime = made->birth = tmpfs_clock_now(&fs->clock);
+	made->atime = made->mtime = made->ctime = tmpfs_clock_now(&fs->clock);
 	atomic_init(&made->next_cookie, 3); /* behind "." and ".." */
 	if (target) {
 		made->target = target;
@@ -87,11 +71,6 @@ TMPFS_PRIVATE int tmpfs_inode_new(struct hf_tmpfs *fs, const struct tmpfs_inode 
 	}
 	*inode = made;
 	return 0;
-}
-
-TMPFS_PRIVATE uint64_t tmpfs_xattr_pages(uint64_t bytes)
-{
-	return (bytes + HF_TMPFS_PAGE - 1) / HF_TMPFS_PAGE;
 }
 
 TMPFS_PRIVATE void tmpfs_inode_put(struct tmpfs_inode *inode)
@@ -105,9 +84,6 @@ TMPFS_PRIVATE void tmpfs_inode_put(struct tmpfs_inode *inode)
 
 		/* Without an open file no thread reads these pages: no grace period is needed. */
 		tmpfs_pages_free(&inode->tree);
-		(void)tmpfs_objects_delete(inode->xattrs);
-		tmpfs_unreserve(&inode->block.fs->pages_used,
-				tmpfs_xattr_pages(inode->xattr_bytes));
 		tmpfs_unreserve(&inode->block.fs->inodes_used, 1);
 		/* A walk may still be reading the target, the names or the parent. */
 		if (inode->target) {
@@ -182,32 +158,6 @@ TMPFS_PRIVATE void tmpfs_accessed(struct tmpfs_inode *inode)
 
 /* ---- attributes ---------------------------------------------------------------------------- */
 
-/* The bits that a change of contents or of the owner clears. */
-static mode_t setuid_bits(const struct tmpfs_inode *inode, const struct hf_tmpfs_caller *caller)
-{
-	mode_t bits = inode->mode & (S_ISUID | S_ISGID);
-
-	if ((bits & S_ISGID) && !(inode->mode & S_IXGRP) && keeps_setgid(caller, inode->gid))
-		bits &= ~(mode_t)S_ISGID;
-	return bits;
-}
-
-TMPFS_PRIVATE void tmpfs_drop_setuid(struct tmpfs_inode *inode)
-{
-	struct hf_tmpfs_caller caller;
-
-	if (TMPFS_LIKELY(!(atomic_load_explicit(&inode->mode, memory_order_relaxed) &
-			   (S_ISUID | S_ISGID))) ||
-	    inode->type != S_IFREG)
-		return;
-	caller = tmpfs_caller();
-	if (caller.privileged)
-		return;
-	hf_mutex_lock(&inode->lock);
-	inode->mode &= ~setuid_bits(inode, &caller);
-	hf_mutex_unlock(&inode->lock);
-}
-
 TMPFS_PRIVATE void tmpfs_inode_stat(struct tmpfs_inode *inode, struct stat *to)
 {
 	memset(to, 0, sizeof(*to));
@@ -238,16 +188,12 @@ TMPFS_PRIVATE int tmpfs_set_attributes(struct tmpfs_inode *inode,
 				       const struct hf_tmpfs_attributes *to)
 {
 	const unsigned int known = HF_TMPFS_SET_MODE | HF_TMPFS_SET_UID | HF_TMPFS_SET_GID |
-				   HF_TMPFS_SET_ATIME | HF_TMPFS_SET_MTIME | HF_TMPFS_CLEAR_SETUID;
-	const unsigned int owner = HF_TMPFS_SET_UID | HF_TMPFS_SET_GID | HF_TMPFS_CLEAR_SETUID;
-	struct hf_tmpfs_caller caller = tmpfs_caller();
+				   HF_TMPFS_SET_ATIME | HF_TMPFS_SET_MTIME;
 	struct timespec now;
 
 	if (to->set & ~known)
 		return -EINVAL;
 	hf_mutex_lock(&inode->lock);
-	if ((to->set & owner) && !tmpfs_is_dir(inode))
-		inode->mode &= ~setuid_bits(inode, &caller);
 	if (to->set & HF_TMPFS_SET_MODE)
 		inode->mode = to->mode & 07777;
 	if (to->set & HF_TMPFS_SET_UID)

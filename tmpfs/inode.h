@@ -18,14 +18,6 @@ struct tmpfs_names {
 	_Atomic(struct tmpfs_dentry *) bucket[];
 };
 
-/* An extended attribute. Under its inode's mutex. */
-struct tmpfs_xattr {
-	struct tmpfs_block block;
-	uint32_t length; /* of the value */
-	uint8_t name_length;
-	char data[]; /* the name, a 0, the value */
-};
-
 /* The program's references to an inode (T7). Under the file system's nodes_lock. */
 struct hf_tmpfs_node {
 	struct tmpfs_list siblings; /* all nodes with references */
@@ -51,11 +43,7 @@ struct tmpfs_inode {
 	gid_t gid;
 	hf_spinlock_t times; /* L4: guards the next three, which readers also set */
 	struct timespec atime, mtime, ctime;
-	struct timespec birth;          /* never changes */
 	atomic_int_least64_t atime_due; /* reads before this second don't set atime */
-	bool linkable;                  /* O_TMPFILE without O_EXCL: may get its first link */
-	struct tmpfs_block *xattrs;
-	uint32_t xattr_bytes, xattr_names; /* total bytes; bytes of the names */
 
 	/* A file's pages, or a directory's entries by their cookies. */
 	struct tmpfs_tree tree;
@@ -68,7 +56,6 @@ struct tmpfs_inode {
 	atomic_uint_least64_t next_cookie;
 	atomic_bool removed;                  /* set under L2 */
 	_Atomic(struct tmpfs_inode *) parent; /* a reference; the root's is itself, without one */
-	_Atomic(struct tmpfs_dentry *) self;  /* its dentry; NULL once it has been removed */
 
 	/* A symlink. */
 	struct tmpfs_target *target;
@@ -117,16 +104,5 @@ TMPFS_PRIVATE void tmpfs_touch(struct tmpfs_inode *inode);
 TMPFS_PRIVATE void tmpfs_touch_attributes(struct tmpfs_inode *inode);
 /* Updates the access time after a read. */
 TMPFS_PRIVATE void tmpfs_accessed(struct tmpfs_inode *inode);
-/*
- * Under `contents`, when they change: clears setuid and setgid unless the caller may keep them.
- */
-TMPFS_PRIVATE void tmpfs_drop_setuid(struct tmpfs_inode *inode);
-
-/* Bytes that an attribute counts as, and the pages that a number of bytes counts as. */
-static inline uint64_t tmpfs_xattr_bytes(const struct tmpfs_block *block)
-{
-	return tmpfs_memory_size(block->size);
-}
-TMPFS_PRIVATE uint64_t tmpfs_xattr_pages(uint64_t bytes);
 
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* io - calls by descriptor: read, write, seek, size, fallocate, fstat, node. */
+/* io - calls by descriptor: read, write, seek, size, fallocate, fstat. */
 #include <errno.h>
 #include <limits.h>
 #include <unistd.h>
 
 #include "data.h"
-#include "node.h"
 #include "table.h"
 
 /* ---- calls --------------------------------------------------------------------------------- */
@@ -32,10 +31,8 @@ static ssize_t write_at(struct tmpfs_file *file, const char *from, size_t size, 
 		*at = (int64_t)tmpfs_size(inode);
 	room = (size_t)tmpfs_least(size, (uint64_t)(TMPFS_SIZE_MAX - *at));
 	done = tmpfs_write_pages(inode, from, room, (uint64_t)*at, &error);
-	if (done > 0) {
-		tmpfs_drop_setuid(inode);
+	if (done > 0)
 		tmpfs_touch(inode);
-	}
 	hf_mutex_unlock(&inode->contents);
 	if (done > 0)
 		return (ssize_t)done;
@@ -196,7 +193,7 @@ HF_TMPFS_API int hf_tmpfs_fallocate(struct hf_tmpfs_table *table, int fd, int mo
 	return error;
 }
 
-/* ---- attributes, node ---------------------------------------------------------------------- */
+/* ---- attributes ---------------------------------------------------------------------------- */
 
 HF_TMPFS_API int hf_tmpfs_fstat(struct hf_tmpfs_table *table, int fd, struct stat *to)
 {
@@ -205,17 +202,6 @@ HF_TMPFS_API int hf_tmpfs_fstat(struct hf_tmpfs_table *table, int fd, struct sta
 	if (!file)
 		return -EBADF;
 	tmpfs_inode_stat(file->inode, to);
-	tmpfs_file_put(table, file);
-	return 0;
-}
-
-HF_TMPFS_API int hf_tmpfs_fd_node(struct hf_tmpfs_table *table, int fd, struct hf_tmpfs_node **node)
-{
-	struct tmpfs_file *file = tmpfs_file_get(table, fd);
-
-	if (!file)
-		return -EBADF;
-	*node = tmpfs_node_get(file->inode);
 	tmpfs_file_put(table, file);
 	return 0;
 }

@@ -45,17 +45,6 @@ static unsigned int room_of(unsigned int which)
 	return (unsigned int)((TMPFS_MEMORY_SLAB - GRAIN) / size_of_class(which));
 }
 
-/* So many objects of a fine class fit into a slab that the rest of it does not matter. */
-TMPFS_PRIVATE size_t tmpfs_memory_size(size_t size)
-{
-	unsigned int which = class_of(size);
-
-	if (which == TMPFS_MEMORY_CLASSES)
-		return whole_pages(size);
-	return which < TMPFS_MEMORY_FINE ? size_of_class(which)
-					 : TMPFS_MEMORY_SLAB / room_of(which);
-}
-
 static void *map(size_t size)
 {
 	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -52,8 +52,6 @@ extern "C" {
 /* Aligned to 64 bytes, not cleared; NULL = out of memory. */
 TMPFS_PRIVATE void *tmpfs_memory_get(struct tmpfs_memory *memory, size_t size);
 TMPFS_PRIVATE void tmpfs_memory_put(struct tmpfs_memory *memory, void *object, size_t size);
-/* The bytes that an object of this size takes, with its share of a slab. */
-TMPFS_PRIVATE size_t tmpfs_memory_size(size_t size);
 /* Unmaps all slabs. False = an object was not put. */
 TMPFS_PRIVATE bool tmpfs_memory_end(struct tmpfs_memory *memory);
 

@@ -22,12 +22,12 @@ static void touch_change(struct tmpfs_inode *inode)
 static int make(struct tmpfs_walk *walk, const struct tmpfs_made *what, struct tmpfs_dentry **made)
 {
 	struct tmpfs_inode *dir = walk->dir, *inode;
-	struct tmpfs_dentry *dentry = tmpfs_dentry_new(walk->fs, walk->name, walk->length);
+	struct tmpfs_dentry *dentry = tmpfs_dentry_new(dir->block.fs, walk->name, walk->length);
 	int error;
 
 	if (!dentry)
 		return -ENOMEM;
-	error = tmpfs_inode_new(walk->fs, dir, what, &inode);
+	error = tmpfs_inode_new(dir->block.fs, dir, what, &inode);
 	if (error) {
 		tmpfs_object_delete(&dentry->block);
 		return error;
@@ -52,29 +52,25 @@ static int make(struct tmpfs_walk *walk, const struct tmpfs_made *what, struct t
 /* Adds a link to a file. As make(). */
 static int make_link(struct tmpfs_walk *walk, struct tmpfs_inode *inode)
 {
-	struct hf_tmpfs *fs = walk->fs;
+	struct hf_tmpfs *fs = inode->block.fs;
 	struct tmpfs_dentry *dentry = tmpfs_dentry_new(fs, walk->name, walk->length);
-	uint64_t more;
 	int error;
 
 	if (!dentry)
 		return -ENOMEM;
 	hf_mutex_lock(&inode->lock); /* L3 */
-	/* Each inode is counted once; only links beyond the first count in addition. */
-	more = inode->links > 0;
-	if (inode->links == 0 && !inode->linkable) {
+	if (inode->links == 0) {
 		error = -ENOENT; /* unlinked since it was found */
-	} else if (!tmpfs_reserve(&fs->inodes_used, fs->inode_limit, more)) {
+	} else if (!tmpfs_reserve(&fs->inodes_used, fs->inode_limit, 1)) {
 		error = -ENOSPC;
 	} else {
 		hf_refcount_inc(&inode->refs);
 		error = tmpfs_dentry_add(walk->dir, dentry, inode);
 		if (error)
-			tmpfs_unreserve(&fs->inodes_used, more);
+			tmpfs_unreserve(&fs->inodes_used, 1);
 	}
 	if (!error) {
 		inode->links++;
-		inode->linkable = false;
 		tmpfs_touch_attributes(inode);
 	}
 	hf_mutex_unlock(&inode->lock);
@@ -94,21 +90,15 @@ static int add_name(struct hf_tmpfs_node *dir, const char *path, const struct tm
 {
 	struct tmpfs_dentry *made = NULL;
 	struct tmpfs_walk walk;
-	int error = tmpfs_walk_parent(tmpfs_inode_of(dir), path, false, &walk);
+	int error = tmpfs_walk_parent(tmpfs_inode_of(dir), path, &walk);
 
 	if (error)
 		return error;
 	hf_mutex_lock(&walk.dir->lock);
-	if (walk.last != TMPFS_LAST_NAME)
-		error = -EEXIST;
-	else if (walk.too_long)
-		error = -ENAMETOOLONG;
-	else if (walk.dir->removed)
+	if (walk.dir->removed)
 		error = -ENOENT;
 	else if (tmpfs_lookup(walk.dir, walk.name, walk.length))
 		error = -EEXIST;
-	else if (walk.slash && (linked || !S_ISDIR(what->mode)))
-		error = -ENOENT;
 	else if (linked && tmpfs_is_dir(linked))
 		error = -EPERM;
 	else if (linked)
@@ -134,11 +124,11 @@ HF_TMPFS_API int hf_tmpfs_symlink(const char *target, struct hf_tmpfs_node *dir,
 				  struct hf_tmpfs_node **node)
 {
 	const struct tmpfs_made what = { .mode = S_IFLNK | 0777, .target = target };
-	size_t length = strnlen(target, HF_TMPFS_PATH_MAX);
+	size_t length = strnlen(target, HF_TMPFS_TARGET_MAX + 1);
 
 	if (length == 0)
 		return -ENOENT;
-	if (length == HF_TMPFS_PATH_MAX)
+	if (length > HF_TMPFS_TARGET_MAX)
 		return -ENAMETOOLONG;
 	return add_name(dir, path, &what, NULL, node);
 }
@@ -182,73 +172,24 @@ TMPFS_PRIVATE int tmpfs_create(struct tmpfs_inode *dir, const char *path, int fl
 			       struct tmpfs_dentry **found)
 {
 	const struct tmpfs_made what = { .mode = S_IFREG | (mode & 07777) };
-	bool follow = !(flags & (O_NOFOLLOW | O_EXCL));
-	struct tmpfs_dentry *dentry;
 	struct tmpfs_walk walk;
-	bool again;
-	int error;
+	int error = tmpfs_walk_parent(dir, path, &walk);
 
-	do {
-		error = tmpfs_walk_parent(dir, path, follow, &walk);
-		if (error)
-			return error;
-		again = false;
-		hf_mutex_lock(&walk.dir->lock);
-		if (walk.last != TMPFS_LAST_NAME)
-			error = flags & O_EXCL ? -EEXIST : -EISDIR;
-		else if (walk.slash)
-			error = -EISDIR;
-		else if (walk.too_long)
-			error = -ENAMETOOLONG;
-		else if (walk.dir->removed)
-			error = -ENOENT;
-		if (!error) {
-			dentry = tmpfs_lookup(walk.dir, walk.name, walk.length);
-			if (!dentry)
-				error = make(&walk, &what, &dentry);
-			else if (flags & O_EXCL)
-				error = -EEXIST;
-			else
-				again = follow && dentry->inode->type == S_IFLNK; /* just made */
-		}
-		if (!error && !again) {
-			hf_lockref_get(&dentry->ref);
-			*found = dentry;
-		}
-		hf_mutex_unlock(&walk.dir->lock);
-		tmpfs_inode_put(walk.dir);
-	} while (again);
-	return error;
-}
-
-TMPFS_PRIVATE int tmpfs_create_nameless(struct tmpfs_inode *dir, const char *path, int flags,
-					mode_t mode, struct tmpfs_inode **made)
-{
-	const struct tmpfs_made what = { .mode = S_IFREG | (mode & 07777) };
-	struct tmpfs_dentry *dentry = NULL;
-	int error = 0;
-
-	if (path)
-		error = tmpfs_walk_entry(dir, path, !(flags & O_NOFOLLOW), &dentry);
 	if (error)
 		return error;
-	if (dentry)
-		dir = dentry->inode;
-	hf_mutex_lock(&dir->lock);
-	if (!tmpfs_is_dir(dir))
-		error = -ENOTDIR;
-	else if (dir->removed)
+	hf_mutex_lock(&walk.dir->lock);
+	*found = tmpfs_lookup(walk.dir, walk.name, walk.length);
+	if (walk.dir->removed)
 		error = -ENOENT;
-	else
-		error = tmpfs_inode_new(dir->block.fs, dir, &what, made);
-	hf_mutex_unlock(&dir->lock);
-	if (dentry)
-		tmpfs_dentry_put(dentry);
-	if (error)
-		return error;
-	(*made)->links = 0;
-	(*made)->linkable = !(flags & O_EXCL);
-	return 0;
+	else if (!*found)
+		error = make(&walk, &what, found);
+	else if (flags & O_EXCL)
+		error = -EEXIST;
+	if (!error)
+		hf_lockref_get(&(*found)->ref);
+	hf_mutex_unlock(&walk.dir->lock);
+	tmpfs_inode_put(walk.dir);
+	return error;
 }
 
 /* ---- remove -------------------------------------------------------------------------------- */
@@ -275,8 +216,6 @@ static int mark_removed(struct tmpfs_inode *inode)
 		error = -ENOTEMPTY;
 	} else {
 		inode->removed = true;
-		/* A walk may start in this directory after its dentry has been freed. */
-		atomic_store_explicit(&inode->self, NULL, memory_order_release);
 		inode->links = 0;
 		tmpfs_touch_attributes(inode);
 	}
@@ -292,8 +231,6 @@ static int unlink_locked(struct tmpfs_walk *walk, struct tmpfs_dentry **gone)
 		return -ENOENT;
 	if (tmpfs_is_dir(dentry->inode))
 		return -EISDIR;
-	if (walk->slash)
-		return -ENOTDIR;
 	drop_link(dentry->inode);
 	*gone = dentry;
 	return 0;
@@ -320,23 +257,12 @@ static int remove_name(struct hf_tmpfs_node *dir, const char *path, bool is_dir)
 {
 	struct tmpfs_dentry *gone = NULL;
 	struct tmpfs_walk walk;
-	int error = tmpfs_walk_parent(tmpfs_inode_of(dir), path, false, &walk);
+	int error = tmpfs_walk_parent(tmpfs_inode_of(dir), path, &walk);
 
 	if (error)
 		return error;
 	hf_mutex_lock(&walk.dir->lock);
-	if (walk.last != TMPFS_LAST_NAME && !is_dir)
-		error = -EISDIR;
-	else if (walk.last == TMPFS_LAST_DOTDOT)
-		error = -ENOTEMPTY;
-	else if (walk.last == TMPFS_LAST_DOT)
-		error = -EINVAL;
-	else if (walk.last == TMPFS_LAST_ROOT)
-		error = -EBUSY;
-	else if (walk.too_long)
-		error = -ENAMETOOLONG;
-	else
-		error = is_dir ? rmdir_locked(&walk, &gone) : unlink_locked(&walk, &gone);
+	error = is_dir ? rmdir_locked(&walk, &gone) : unlink_locked(&walk, &gone);
 	if (gone) {
 		tmpfs_dentry_remove(walk.dir, gone);
 		tmpfs_touch(walk.dir);
@@ -371,7 +297,6 @@ struct renaming {
 	unsigned int flags;
 	struct tmpfs_inode *trap; /* entry of the upper directory that leads to the lower one */
 	struct tmpfs_inode *parents[2]; /* references to be dropped at the end */
-	struct tmpfs_inode *whiteout;   /* takes the old name; NULL = none */
 };
 
 /* The child of `top` that is `from` or its ancestor; NULL = `top` is not an ancestor. Under L1. */
@@ -432,23 +357,15 @@ static int find_both(struct renaming *r, bool *same)
 	struct side *from = &r->from, *to = &r->to;
 	bool exchange = r->flags & HF_TMPFS_EXCHANGE, is_dir;
 
-	if (from->walk.too_long)
-		return -ENAMETOOLONG;
 	from->dentry = tmpfs_lookup(from->walk.dir, from->walk.name, from->walk.length);
 	if (!from->dentry)
 		return -ENOENT;
-	if (to->walk.too_long)
-		return -ENAMETOOLONG;
 	to->dentry = tmpfs_lookup(to->walk.dir, to->walk.name, to->walk.length);
 	if (to->dentry && (r->flags & HF_TMPFS_NOREPLACE))
 		return -EEXIST;
 	if (!to->dentry && exchange)
 		return -ENOENT;
 	is_dir = tmpfs_is_dir(from->dentry->inode);
-	if (exchange && to->walk.slash && !tmpfs_is_dir(to->dentry->inode))
-		return -ENOTDIR;
-	if (!is_dir && (from->walk.slash || (to->walk.slash && !exchange)))
-		return -ENOTDIR;
 	if (from->dentry->inode == r->trap)
 		return -EINVAL;
 	if (to->dentry && to->dentry->inode == r->trap)
@@ -521,10 +438,6 @@ static int rename_locked(struct renaming *r)
 	move(r, from, to);
 	if (exchange) {
 		move(r, to, from);
-	} else if (r->whiteout) {
-		tmpfs_dentry_replace(from->walk.dir, from->dentry, from->fresh, r->whiteout);
-		from->fresh = NULL;
-		r->whiteout = NULL;
 	} else {
 		tmpfs_dentry_remove(from->walk.dir, from->dentry);
 	}
@@ -536,35 +449,20 @@ static int rename_locked(struct renaming *r)
 	return 0;
 }
 
-static int last_components(const struct renaming *r)
-{
-	if (r->from.walk.last != TMPFS_LAST_NAME)
-		return -EBUSY;
-	if (r->to.walk.last != TMPFS_LAST_NAME)
-		return r->flags & HF_TMPFS_NOREPLACE ? -EEXIST : -EBUSY;
-	return 0;
-}
-
 /* Both directories are referenced. */
 static int rename_walked(struct hf_tmpfs *fs, struct renaming *r)
 {
-	struct tmpfs_walk *from = &r->from.walk, *to = &r->to.walk;
-	const struct tmpfs_made whiteout = { .mode = S_IFCHR };
-	bool same = false, both = r->flags & (HF_TMPFS_EXCHANGE | HF_TMPFS_WHITEOUT);
-	int error = last_components(r);
+	bool same = false, exchange = r->flags & HF_TMPFS_EXCHANGE;
+	int error = 0;
 
-	if (error)
-		return error;
-	r->to.fresh = tmpfs_dentry_new(fs, to->name, to->length);
-	if (both)
-		r->from.fresh = tmpfs_dentry_new(fs, from->name, from->length);
-	if (!r->to.fresh || (both && !r->from.fresh))
+	r->to.fresh = tmpfs_dentry_new(fs, r->to.walk.name, r->to.walk.length);
+	if (exchange)
+		r->from.fresh = tmpfs_dentry_new(fs, r->from.walk.name, r->from.walk.length);
+	if (!r->to.fresh || (exchange && !r->from.fresh))
 		error = -ENOMEM;
 	if (!error) {
 		lock_both(fs, r);
 		error = find_both(r, &same);
-		if (!error && !same && (r->flags & HF_TMPFS_WHITEOUT))
-			error = tmpfs_inode_new(fs, from->dir, &whiteout, &r->whiteout);
 		if (!error && !same)
 			error = rename_locked(r);
 		unlock_both(fs, r);
@@ -577,7 +475,6 @@ static int rename_walked(struct hf_tmpfs *fs, struct renaming *r)
 	}
 	for (int i = 0; i < 2; i++)
 		tmpfs_inode_put(r->parents[i]);
-	tmpfs_inode_put(r->whiteout);
 	if (r->to.fresh)
 		tmpfs_object_delete(&r->to.fresh->block);
 	if (r->from.fresh)
@@ -588,20 +485,18 @@ static int rename_walked(struct hf_tmpfs *fs, struct renaming *r)
 HF_TMPFS_API int hf_tmpfs_rename(struct hf_tmpfs_node *from_dir, const char *from,
 				 struct hf_tmpfs_node *to_dir, const char *to, unsigned int flags)
 {
-	const unsigned int known = HF_TMPFS_NOREPLACE | HF_TMPFS_EXCHANGE | HF_TMPFS_WHITEOUT;
 	struct tmpfs_inode *first = tmpfs_inode_of(from_dir), *second = tmpfs_inode_of(to_dir);
 	struct renaming r = { .flags = flags };
 	int error;
 
 	if (first->block.fs != second->block.fs)
 		return -EXDEV;
-	if ((flags & ~known) ||
-	    ((flags & HF_TMPFS_EXCHANGE) && (flags & (HF_TMPFS_NOREPLACE | HF_TMPFS_WHITEOUT))))
+	if (flags && flags != HF_TMPFS_NOREPLACE && flags != HF_TMPFS_EXCHANGE)
 		return -EINVAL;
-	error = tmpfs_walk_parent(first, from, false, &r.from.walk);
+	error = tmpfs_walk_parent(first, from, &r.from.walk);
 	if (error)
 		return error;
-	error = tmpfs_walk_parent(second, to, false, &r.to.walk);
+	error = tmpfs_walk_parent(second, to, &r.to.walk);
 	if (!error) {
 		error = rename_walked(first->block.fs, &r);
 		tmpfs_inode_put(r.to.walk.dir);

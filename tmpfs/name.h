@@ -7,8 +7,5 @@
 /* open(O_CREAT): finds the entry, or creates it. */
 TMPFS_PRIVATE int tmpfs_create(struct tmpfs_inode *dir, const char *path, int flags, mode_t mode,
 			       struct tmpfs_dentry **found);
-/* open(O_TMPFILE): creates an inode without a name in a directory. */
-TMPFS_PRIVATE int tmpfs_create_nameless(struct tmpfs_inode *dir, const char *path, int flags,
-					mode_t mode, struct tmpfs_inode **made);
 
 #endif

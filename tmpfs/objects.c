@@ -51,21 +51,21 @@ static void put_memory(struct hf_tmpfs *fs, void *object, size_t size)
 
 static __thread struct {
 	bool is_set;
-	struct hf_tmpfs_caller caller;
+	uid_t uid;
+	gid_t gid;
 } acting;
 
-HF_TMPFS_API void hf_tmpfs_act_as(const struct hf_tmpfs_caller *caller)
+HF_TMPFS_API void hf_tmpfs_act_as(uid_t uid, gid_t gid)
 {
-	acting.is_set = caller != NULL;
-	if (caller)
-		acting.caller = *caller;
+	acting.is_set = true;
+	acting.uid = uid;
+	acting.gid = gid;
 }
 
-TMPFS_PRIVATE struct hf_tmpfs_caller tmpfs_caller(void)
+TMPFS_PRIVATE void tmpfs_caller(uid_t *uid, gid_t *gid)
 {
-	if (acting.is_set)
-		return acting.caller;
-	return (struct hf_tmpfs_caller){ geteuid(), getegid(), geteuid() == 0, NULL, NULL };
+	*uid = acting.is_set ? acting.uid : geteuid();
+	*gid = acting.is_set ? acting.gid : getegid();
 }
 
 /* ---- memory -------------------------------------------------------------------------------- */

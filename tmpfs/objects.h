@@ -32,7 +32,6 @@ enum tmpfs_kind {
 	TMPFS_KIND_PAGE,
 	TMPFS_KIND_NODE,
 	TMPFS_KIND_NAMES,
-	TMPFS_KIND_XATTR,
 	TMPFS_KIND_FILES,
 	TMPFS_KIND_TABLE,
 	TMPFS_KINDS
@@ -46,11 +45,11 @@ struct tmpfs_block {
 	uint32_t size; /* of the whole object */
 };
 
-struct tmpfs_dentry;
+struct tmpfs_inode;
 
 struct hf_tmpfs {
 	struct tmpfs_siphash_key key;
-	struct tmpfs_dentry *root;  /* its name is empty, and in no directory */
+	struct tmpfs_inode *root;   /* a reference */
 	struct tmpfs_memory memory; /* unless the program has its own allocate() */
 	struct tmpfs_clock clock;
 	struct hf_tmpfs_options options;
@@ -100,8 +99,8 @@ TMPFS_PRIVATE bool tmpfs_passed(struct hf_tmpfs *fs, uint64_t stamp);
 TMPFS_PRIVATE bool tmpfs_reserve(atomic_uint_least64_t *used, uint64_t limit, uint64_t count);
 TMPFS_PRIVATE void tmpfs_unreserve(atomic_uint_least64_t *used, uint64_t count);
 
-/* The caller that this thread acts for: hf_tmpfs_act_as(). */
-TMPFS_PRIVATE struct hf_tmpfs_caller tmpfs_caller(void);
+/* The user that this thread acts for: hf_tmpfs_act_as(). */
+TMPFS_PRIVATE void tmpfs_caller(uid_t *uid, gid_t *gid);
 
 /* Sets the default allocation functions if the program has none. */
 TMPFS_PRIVATE void tmpfs_choose_memory(struct hf_tmpfs_options *options);

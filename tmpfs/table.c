@@ -183,19 +183,17 @@ static int alloc_file(struct hf_tmpfs_table *table, struct tmpfs_file **file)
 	return fd >= 0 ? fd : -EMFILE;
 }
 
-#define NAMELESS (O_TMPFILE & ~O_DIRECTORY)
-
 /* Linux's checks for opening an existing file, in its order. */
 static int may_open(const struct tmpfs_inode *inode, int flags)
 {
 	bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
 
+	if (inode->type == S_IFLNK)
+		return -ELOOP;
 	if ((flags & O_CREAT) && tmpfs_is_dir(inode))
 		return -EISDIR;
 	if ((flags & O_DIRECTORY) && !tmpfs_is_dir(inode))
 		return -ENOTDIR;
-	if (inode->type == S_IFLNK)
-		return -ELOOP;
 	if (!tmpfs_is_dir(inode) && inode->type != S_IFREG)
 		return -ENXIO; /* no driver or peer */
 	if (tmpfs_is_dir(inode) && writes)
@@ -211,19 +209,17 @@ static int find_file(struct tmpfs_file *file, struct tmpfs_inode *dir, const cha
 
 	file->dentry = NULL;
 	file->inode = dir;
-	if (flags & NAMELESS)
-		error = tmpfs_create_nameless(dir, path, flags, mode, &file->inode);
-	else if (!path)
+	if (!path)
 		hf_refcount_inc(&dir->refs);
 	else if (flags & O_CREAT)
 		error = tmpfs_create(dir, path, flags, mode, &file->dentry);
 	else
-		error = tmpfs_walk_entry(dir, path, !(flags & O_NOFOLLOW), &file->dentry);
+		error = tmpfs_walk_entry(dir, path, &file->dentry);
 	if (error)
 		return error;
 	if (file->dentry)
 		file->inode = file->dentry->inode;
-	error = flags & NAMELESS ? 0 : may_open(file->inode, flags);
+	error = may_open(file->inode, flags);
 	if (!error && (flags & O_TRUNC))
 		error = tmpfs_truncate(file->inode, 0);
 	if (error)
@@ -237,7 +233,7 @@ HF_TMPFS_API int hf_tmpfs_open(struct hf_tmpfs_table *table, struct hf_tmpfs_nod
 			       const char *path, int flags, mode_t mode,
 			       struct hf_tmpfs_node **node)
 {
-	struct tmpfs_inode *start = dir ? tmpfs_inode_of(dir) : tmpfs_root(table->block.fs);
+	struct tmpfs_inode *start = dir ? tmpfs_inode_of(dir) : table->block.fs->root;
 	struct tmpfs_file *file = NULL;
 	int fd, error;
 
@@ -246,8 +242,6 @@ HF_TMPFS_API int hf_tmpfs_open(struct hf_tmpfs_table *table, struct hf_tmpfs_nod
 	if (!path)
 		flags &= ~O_CREAT;
 	if ((flags & O_ACCMODE) == O_ACCMODE || (flags & O_CREAT && flags & O_DIRECTORY))
-		return -EINVAL;
-	if ((flags & NAMELESS) && (!(flags & O_DIRECTORY) || (flags & O_ACCMODE) == O_RDONLY))
 		return -EINVAL;
 	/* First, so that an open which fails with EMFILE creates and truncates nothing. */
 	fd = alloc_file(table, &file);

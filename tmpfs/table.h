@@ -15,8 +15,8 @@ struct tmpfs_file {
 	struct tmpfs_file *next_free;
 };
 
-/* With 8 bytes for its slot and 4 for its user in the mount: docs/tmpfs.md, "Memory". */
-_Static_assert(sizeof(struct tmpfs_file) + 12 <= 128, "an open file takes at most 128 bytes");
+/* With 8 bytes for its slot: docs/tmpfs.md, "Memory". */
+_Static_assert(sizeof(struct tmpfs_file) + 8 <= 128, "an open file takes at most 128 bytes");
 
 #define TMPFS_FILES 32
 

@@ -18,19 +18,18 @@
  *
  *   A node is the program's handle of an inode: it keeps the inode alive, with or without a name,
  *   until the last reference is put. Each call by name takes a node and a path that starts at it,
- *   as mkdirat() and the like; programs that need only absolute paths pass hf_tmpfs_root().
+ *   as mkdirat() and the like. A mount's kernel passes one name at a time.
  *
  *     node ----------------> inode          table --descriptor--> file --> inode
  *     64-bit count           refcount
  *
  * Meaning
- *   The calls behave as on Linux's tmpfs, including their errors, except that: no permission or
- *   privilege is checked, so no call fails with EACCES (of a mount, the kernel checks them); FIFOs,
- *   sockets and devices can be created but not opened (ENXIO). The access time is updated as with
- *   `relatime`. Times are ordered with those of the kernel's file systems: what is changed later,
- *   here or there, is not older. From Linux 6.13 on a file descriptor is kept for that.
- *
- *   New files belong to the thread's caller: see hf_tmpfs_act_as().
+ *   The calls behave as on Linux's tmpfs, including their errors, except that what the kernel does
+ *   for a mount is not done here: no permission is checked (EACCES), a write leaves setuid as it is,
+ *   symlinks are not followed (as with `nosymfollow`), and "." and ".." are listed but not looked up.
+ *   FIFOs, sockets and devices can be created but not opened (ENXIO). The access time is updated as
+ *   with `relatime`. Times are ordered with those of the kernel's file systems: what is changed
+ *   later, here or there, is not older. From Linux 6.13 on a file descriptor is kept for that.
  *
  * Errors
  *   -errno. If several errors apply, the one that Linux returns. Each call may return -ENOMEM, and
@@ -83,19 +82,12 @@ extern "C" {
 #endif
 
 #define HF_TMPFS_NAME_MAX 255
-#define HF_TMPFS_PATH_MAX 4096 /* with the terminating 0 */
+#define HF_TMPFS_TARGET_MAX 4095 /* of a symlink */
 #define HF_TMPFS_PAGE 4096
-#define HF_TMPFS_SYMLINKS 40 /* followed in one lookup */
-#define HF_TMPFS_DESCRIPTORS_MAX 65536
+#define HF_TMPFS_DESCRIPTORS_MAX 1048576 /* as in a process: Linux's fs.nr_open */
 
 #define HF_TMPFS_NOREPLACE 1u /* rename: -EEXIST if the new name exists */
 #define HF_TMPFS_EXCHANGE 2u  /* rename: exchanges the two names */
-#define HF_TMPFS_WHITEOUT 4u  /* rename: leaves a character device 0, 0; not with EXCHANGE */
-
-#define HF_TMPFS_XATTR_CREATE 1  /* setxattr: -EEXIST if it exists */
-#define HF_TMPFS_XATTR_REPLACE 2 /* setxattr: -ENODATA if it does not exist */
-#define HF_TMPFS_XATTR_NAME_MAX 255
-#define HF_TMPFS_XATTR_SIZE_MAX 65536 /* of one value, and of all names of an inode together */
 
 #define HF_TMPFS_FALLOC_KEEP_SIZE 1
 #define HF_TMPFS_FALLOC_PUNCH_HOLE 2 /* with KEEP_SIZE */
@@ -106,8 +98,8 @@ struct hf_tmpfs_table;
 /* All 0 = no limits, malloc, handlers installed. */
 struct hf_tmpfs_options {
 	/*
-	 * Bytes of data, rounded up to pages; 0 = no limit. Symlink targets of 128 bytes or more,
-	 * extended attributes and the trees of very sparse files count as pages, too.
+	 * Bytes of data, rounded up to pages; 0 = no limit. Symlink targets of 128 bytes or more
+	 * and the trees of very sparse files count as pages, too.
 	 */
 	uint64_t size;
 	uint64_t inodes; /* with the root and each additional link to a file; 0 = no limit */
@@ -181,34 +173,15 @@ HF_TMPFS_API int hf_tmpfs_statfs(struct hf_tmpfs *fs, struct statvfs *to);
 
 /* ---- the caller ---------------------------------------------------------------------------- */
 
-struct hf_tmpfs_caller {
-	uid_t uid;
-	gid_t gid;
-	bool privileged; /* changes do not clear setuid and setgid (CAP_FSETID) */
-	/*
-	 * Whether the caller keeps setgid on a file of this group: by another of its groups, or by
-	 * a privilege. Called with the file's mutex held. NULL = only on files of `gid`.
-	 */
-	bool (*keeps_setgid)(void *data, gid_t group);
-	void *data;
-};
-
 /**
- * hf_tmpfs_act_as - set the user on whose behalf this thread creates and changes files
- * @caller: copied; NULL = the process: its effective ids, privileged if it is root
+ * hf_tmpfs_act_as - set the user on whose behalf this thread creates files
  *
- * A new inode gets uid and gid of the caller. In a directory with S_ISGID it gets the directory's
- * gid instead, and a new directory S_ISGID too; a new file that may be executed by its group loses
- * S_ISGID if the caller is neither privileged nor of the directory's group.
- *
- * A write, truncation or fallocate of a regular file by a caller that is not privileged clears its
- * S_ISUID, and its S_ISGID if S_IXGRP is set or the caller is not of the file's group. A change of
- * the owner of anything but a directory does the same, whoever makes it, unless the same call sets
- * the mode; without S_IXGRP, a privileged caller keeps S_ISGID.
+ * A new inode gets these ids; before the first call, the effective ids of the process. In a
+ * directory with S_ISGID it gets the directory's gid instead, and a new directory S_ISGID too.
  *
  * Context:  applies to this thread, in all file systems
  */
-HF_TMPFS_API void hf_tmpfs_act_as(const struct hf_tmpfs_caller *caller);
+HF_TMPFS_API void hf_tmpfs_act_as(uid_t uid, gid_t gid);
 
 /* ---- nodes --------------------------------------------------------------------------------- */
 
@@ -217,9 +190,10 @@ HF_TMPFS_API void hf_tmpfs_act_as(const struct hf_tmpfs_caller *caller);
  * dropped an unlinked inode counts against the limits. The caller needs a reference to each node
  * that it passes.
  *
- * A path that begins with a slash starts at the root, any other at the node. Every path can cause
- * ENOENT, ENOTDIR, ELOOP and ENAMETOOLONG; ENOTDIR also if the node is not a directory, ENOENT also
- * if it has been removed. Two nodes of different file systems cause EXDEV.
+ * A path is names with slashes between them; one that begins with a slash starts at the root, any
+ * other at the node. Every path can cause ENOENT, ENOTDIR, ENAMETOOLONG, ELOOP (a symlink is not the
+ * last name) and EINVAL (no name, "." or ".."); ENOTDIR also if the node is not a directory, ENOENT
+ * also if it has been removed. Two nodes of different file systems cause EXDEV.
  *
  * *node is set to the node that was found or made, with a reference. Except in lookup, `node` may
  * be NULL.
@@ -229,13 +203,8 @@ struct hf_tmpfs_node;
 /* The root, which needs no reference. */
 HF_TMPFS_API struct hf_tmpfs_node *hf_tmpfs_root(struct hf_tmpfs *fs);
 
-/* With `follow` a symlink at the end is followed. */
-HF_TMPFS_API int hf_tmpfs_lookup(struct hf_tmpfs_node *dir, const char *path, bool follow,
+HF_TMPFS_API int hf_tmpfs_lookup(struct hf_tmpfs_node *dir, const char *path,
 				 struct hf_tmpfs_node **node);
-
-/* The node of an open file. EBADF. */
-HF_TMPFS_API int hf_tmpfs_fd_node(struct hf_tmpfs_table *table, int fd,
-				  struct hf_tmpfs_node **node);
 
 /* Adds a reference. */
 HF_TMPFS_API void hf_tmpfs_node_get(struct hf_tmpfs_node *node);
@@ -258,14 +227,12 @@ HF_TMPFS_API void hf_tmpfs_nodes_put(struct hf_tmpfs *fs);
  *
  *   mkdir     EEXIST; ENOSPC: no inode left
  *   mknod     EEXIST; ENOSPC; EINVAL: neither a file, FIFO, socket nor device; EPERM: a directory
- *   rmdir     ENOTEMPTY; EINVAL: ends in "."; EBUSY: the root
+ *   rmdir     ENOTEMPTY
  *   symlink   EEXIST; ENOSPC; ENOENT: empty target
  *   readlink  EINVAL: no symlink, or size 0; returns the bytes, without a terminating 0
- *   link      EEXIST; EPERM: a directory; ENOSPC; ENOENT: the node was unlinked, or opened with
- *             O_TMPFILE | O_EXCL
+ *   link      EEXIST; EPERM: a directory; ENOSPC; ENOENT: the node was unlinked
  *   unlink    EISDIR
- *   rename    EINVAL: bad flags, or a directory into itself; EBUSY: ends in "." or ".."; EEXIST;
- *             EISDIR; ENOTEMPTY; ENOSPC: no inode left for a whiteout
+ *   rename    EINVAL: bad flags, or a directory into itself; EEXIST; EISDIR; ENOTEMPTY
  */
 HF_TMPFS_API int hf_tmpfs_mkdir(struct hf_tmpfs_node *dir, const char *path, mode_t mode,
 				struct hf_tmpfs_node **node);
@@ -285,18 +252,15 @@ HF_TMPFS_API int hf_tmpfs_rename(struct hf_tmpfs_node *from_dir, const char *fro
 
 HF_TMPFS_API void hf_tmpfs_stat(struct hf_tmpfs_node *node, struct stat *to);
 HF_TMPFS_API int hf_tmpfs_fstat(struct hf_tmpfs_table *table, int fd, struct stat *to);
-/* When the inode was made. */
-HF_TMPFS_API struct timespec hf_tmpfs_birth(struct hf_tmpfs_node *node);
 
 #define HF_TMPFS_SET_MODE 1u
 #define HF_TMPFS_SET_UID 2u
 #define HF_TMPFS_SET_GID 4u
 #define HF_TMPFS_SET_ATIME 8u
 #define HF_TMPFS_SET_MTIME 16u
-#define HF_TMPFS_CLEAR_SETUID 32u /* setuid and setgid, as a change of the owner does */
 
 struct hf_tmpfs_attributes {
-	unsigned int set; /* HF_TMPFS_SET_* and HF_TMPFS_CLEAR_SETUID: which to change */
+	unsigned int set; /* HF_TMPFS_SET_*: which to change */
 	mode_t mode;
 	uid_t uid;
 	gid_t gid;
@@ -309,30 +273,6 @@ struct hf_tmpfs_attributes {
  */
 HF_TMPFS_API int hf_tmpfs_setattr(struct hf_tmpfs_node *node, const struct hf_tmpfs_attributes *to);
 
-/*
- * Extended attributes, whose names begin with "user.", of regular files and directories. An inode's
- * attributes together, rounded up to pages, count against the limit of data.
- *
- *   EOPNOTSUPP  another prefix
- *   EINVAL      nothing follows the prefix, or unknown flags
- *   ERANGE      the name is empty or too long, or the buffer too small
- *   E2BIG       the value is too long
- *   EPERM       set, remove: the file is neither regular nor a directory
- *   ENODATA     no such attribute; get: the file is neither regular nor a directory
- *   EEXIST      XATTR_CREATE, and the attribute exists
- *   ENOSPC      no page left, or the inode's names are too long together
- *   EFAULT      nothing is changed
- *
- * get and list return the number of bytes; with size 0 they only report how many are needed. list
- * terminates each name by a 0.
- */
-HF_TMPFS_API ssize_t hf_tmpfs_getxattr(struct hf_tmpfs_node *node, const char *name, void *to,
-				       size_t size);
-HF_TMPFS_API int hf_tmpfs_setxattr(struct hf_tmpfs_node *node, const char *name, const void *from,
-				   size_t size, int flags);
-HF_TMPFS_API ssize_t hf_tmpfs_listxattr(struct hf_tmpfs_node *node, char *to, size_t size);
-HF_TMPFS_API int hf_tmpfs_removexattr(struct hf_tmpfs_node *node, const char *name);
-
 /* ---- open files ---------------------------------------------------------------------------- */
 
 /**
@@ -340,14 +280,12 @@ HF_TMPFS_API int hf_tmpfs_removexattr(struct hf_tmpfs_node *node, const char *na
  * @dir:   where the path starts; NULL = the root
  * @path:  NULL = open `dir` itself, of whatever type, named or not; O_CREAT is ignored then
  * @flags: O_RDONLY, O_WRONLY or O_RDWR, and any of O_CREAT, O_EXCL, O_TRUNC, O_APPEND, O_DIRECTORY,
- *         O_NOFOLLOW, O_NOATIME. O_TMPFILE creates a file without a name in the directory `path`;
- *         unless O_EXCL is set, link() may give it a name. Other flags are ignored.
+ *         O_NOATIME. Other flags are ignored.
  * @mode:  of a file that is created
  * @node:  gets the file's node, with a reference; NULL = not needed
  *
  * Errors:   EEXIST, EISDIR, ENOTDIR, ELOOP; EMFILE: the table is full; ENOSPC: no inode left;
- *           EINVAL: no such access mode, or O_TMPFILE without write access; ENXIO: a FIFO, socket
- *           or device; EXDEV
+ *           EINVAL: no such access mode; ENXIO: a FIFO, socket or device; EXDEV
  * Return:   the lowest free descriptor
  */
 HF_TMPFS_API int hf_tmpfs_open(struct hf_tmpfs_table *table, struct hf_tmpfs_node *dir,

@@ -36,8 +36,6 @@ namespace
 {
 
 const char *const OURS = "hf-tmpfs-fuse";
-/* Files are opened without a request. */
-const char *const NO_OPEN = "hf-tmpfs-fuse -o noatime,max_open=0";
 const char *const KERNEL = "kernel tmpfs";
 const char *const PEER = "passthrough_ll on tmpfs";
 constexpr int NAMES = 100;         /* in the directory that is listed */
@@ -177,20 +175,15 @@ class Where {
 public:
 	explicit Where(const std::string &variant)
 	{
-		const bool ours = variant == OURS || variant == NO_OPEN;
-
-		if (!ours)
+		if (variant != OURS)
 			under = temporary("/dev/shm/hf-lab-XXXXXX");
 		if (variant == KERNEL) {
 			path = under;
 			return;
 		}
 		path = temporary("/tmp/hf-lab-XXXXXX");
-		if (ours)
-			server = start({ HF_LAB_SERVER, path, "-f", "-o",
-					 variant == OURS
-						 ? "size=0,nr_inodes=0"
-						 : "size=0,nr_inodes=0,noatime,max_open=0" });
+		if (variant == OURS)
+			server = start({ HF_LAB_SERVER, path, "-f", "-o", "size=0,nr_inodes=0" });
 		else
 			server = start({ HF_LAB_PASSTHROUGH, path, "-f", "-o",
 					 "cache=always,source=" + under });
@@ -425,7 +418,7 @@ std::vector<Cell> mount_cells(const Settings &settings)
 		std::fprintf(stderr, "mount: skipped: nothing can be mounted here\n");
 		return cells;
 	}
-	variants = { OURS, NO_OPEN };
+	variants = { OURS };
 	if (have_kernel_tmpfs()) {
 		variants.push_back(KERNEL);
 		if (HF_LAB_HAVE_PASSTHROUGH)
@@ -438,9 +431,7 @@ std::vector<Cell> mount_cells(const Settings &settings)
 				Cell cell;
 
 				cell.rows.push_back({ "mount", variant,
-						      variant == OURS      ? "default"
-						      : variant == NO_OPEN ? "ours"
-									   : "peer",
+						      variant == OURS ? "default" : "peer",
 						      one.name, threads });
 				cell.window_ms = 20;
 				cell.setup_ms = 30;
@@ -455,7 +446,7 @@ std::vector<Cell> mount_cells(const Settings &settings)
 	for (const std::string &variant : variants) {
 		Cell cell;
 
-		if (variant == PEER || variant == NO_OPEN || settings.window_ms)
+		if (variant == PEER || settings.window_ms)
 			continue;
 		if (!have_memory(variant)) {
 			std::fprintf(stderr, "mount: no memory for a file of 2 GiB: %s\n",
@@ -481,7 +472,7 @@ std::vector<Cell> mount_cells(const Settings &settings)
 				      (settings.seconds && settings.seconds < 200);
 		Cell cell;
 
-		if (variant == PEER || variant == NO_OPEN || (is_short && !settings.names))
+		if (variant == PEER || (is_short && !settings.names))
 			continue;
 		cell.rows = { Row("mount", variant, variant == OURS ? "default" : "peer",
 				  "create, " + names_name(names)) };

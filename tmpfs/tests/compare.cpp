@@ -6,7 +6,8 @@
  *   compare [--seed N] [--sequences N] [--operations N] [--left DIR] [--extremes yes]
  *
  * The left one is the library, or a folder (a mount of hf-tmpfs-fuse); the right one is the
- * kernel's tmpfs, mounted by this program with the same limits. A folder is used by a thread that
+ * kernel's tmpfs, mounted by this program with the same limits; beside the library, which leaves
+ * symlinks to the kernel, with `nosymfollow`. A folder is used by a thread that
  * has chroot()ed into it. A mount frees closed and unlinked files after the call has returned, so
  * the test waits after each call until both have the same space and inodes free. A sequence depends
  * on its seed only; if its outcomes differ, operations are removed for as long as a difference
@@ -31,6 +32,7 @@ namespace
 {
 
 const uint64_t PAGES = 64, INODES = 24;
+const unsigned long NOSYMFOLLOW = 256; /* MS_NOSYMFOLLOW, of Linux 5.10 */
 
 /* ---- one of the two ------------------------------------------------------------------------ */
 
@@ -266,7 +268,7 @@ steps shrink(const settings &how, steps operations)
 
 steps random_steps(const settings &how, uint64_t seed)
 {
-	generator generator(seed, 6, geteuid() == 0);
+	generator generator(seed, 6, geteuid() == 0, how.left.empty());
 	steps operations;
 
 	for (uint64_t i = 0; i < how.operations; i++)
@@ -352,7 +354,7 @@ bool compare(const settings &how, uint64_t seed, steps operations)
 }
 
 /* Mounts a tmpfs with the same limits in a new mount namespace. */
-std::string mount_tmpfs()
+std::string mount_tmpfs(unsigned long flags)
 {
 	static char name[] = "/tmp/holdfast-compare-XXXXXX";
 	char options[80];
@@ -376,7 +378,7 @@ std::string mount_tmpfs()
 		}
 	}
 	if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 || !mkdtemp(name) ||
-	    mount("tmpfs", name, "tmpfs", 0, options) != 0)
+	    mount("tmpfs", name, "tmpfs", flags, options) != 0)
 		skip("can't mount a tmpfs");
 	std::atexit([] {
 		umount2(name, MNT_DETACH);
@@ -410,7 +412,7 @@ int main(int argc, char **argv)
 	}
 	if (how.extremes)
 		how.sequences = 1;
-	how.right = mount_tmpfs();
+	how.right = mount_tmpfs(how.left.empty() ? NOSYMFOLLOW : 0);
 	for (uint64_t i = 0; i < how.sequences && failures < 3; i++)
 		failures +=
 			!compare(how, how.seed + i,

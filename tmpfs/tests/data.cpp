@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* data - bad buffers, setuid, and space: what compare.cpp does not see. */
+/* data - bad buffers and space: what compare.cpp does not see. */
 #include "fixture.h"
 
 #include <cstring>
@@ -70,30 +70,6 @@ TEST_F(TmpfsData, ABadSourceIsWrittenAsFarAsItGoes)
 	EXPECT_EQ(read(fd, 4, 0), std::string("yyy\0", 4));
 }
 
-TEST_F(TmpfsData, ABadBufferOfAnExtendedAttributeGivesEfault)
-{
-	bad_page page;
-
-	run("setxattr /f user.a three");
-	EXPECT_EQ(hf_tmpfs_getxattr(node("/f"), "user.a", page.bad(), 5), -EFAULT);
-	EXPECT_EQ(hf_tmpfs_listxattr(node("/f"), page.bad(), 4096), -EFAULT);
-	EXPECT_EQ(hf_tmpfs_setxattr(node("/f"), "user.a", page.bad(), 5, 0), -EFAULT);
-	run("getxattr /f user.a 9 = three");
-}
-
-TEST_F(TmpfsData, AChangeByAnotherUserClearsSetuid)
-{
-	const struct hf_tmpfs_caller user = { 1001, 1001, false, nullptr, nullptr };
-
-	for (const char *way : { "pwrite 0 x 0", "ftruncate 0 1", "fallocate 0 allocate 0 100" }) {
-		run("chmod /f 6777");
-		hf_tmpfs_act_as(&user);
-		run(way);
-		hf_tmpfs_act_as(nullptr);
-		run("stat /f mode = 100777");
-	}
-}
-
 /* ---- space --------------------------------------------------------------------------------- */
 
 TEST_F(TmpfsData, SpaceIsLimitedAndComesBack)
@@ -147,43 +123,12 @@ TEST_F(TmpfsData, SpaceOfTargetsAndOfSparseFiles)
 	run("pwrite 0 b 3p = 1");
 }
 
-TEST_F(TmpfsData, SpaceOfExtendedAttributes)
+TEST_F(TmpfsData, AHoleBeginsAndEndsWithinPages)
 {
-	long error = 0;
-	int count = 0;
-	auto set = [&](const std::string &name, size_t size) {
-		const std::string value(size, 'v');
-
-		return side_.with("/f", false, [&](auto *node) {
-			return hf_tmpfs_setxattr(node, name.c_str(), value.data(), size, 0);
-		});
-	};
-
 	run(R"(
-		limit 16 0; file /f data; free = 15 0; setxattr /f user.a small; free = 14 0
-		setxattr /f user.b small; free = 14 0
+		pwrite 0 x*12288 0; fallocate 0 punch 100 8000; contents /f = x*100.*8000x*4188
+		stat /f pages = 2; fallocate 0 punch 8200 10; contents /f = x*100.*8000x*100.*10x*4078
 	)");
-	while (!(error = set("user." + std::to_string(count), 4096)))
-		count++;
-	EXPECT_EQ(error, -ENOSPC);
-	EXPECT_GE(count, 13);
-	run("free = 0 0; setxattr /f user.0 v*8192 = ENOSPC; getxattr /f user.0 9999 = v*4096");
-	run("setxattr /f user.0 \"\"; free = 1 0; check");
-	for (int i = 0; i < count; i++)
-		run("removexattr /f user." + std::to_string(i));
-	run("free = 14 0; unlink /f; free = 16 0");
-	/* One above 4 KiB takes a fifteenth of a slab of 128 KiB. */
-	run("limit 16 0; file /f; setxattr /f user.a v*4200; free = 13 0; setxattr /f user.b "
-	    "v*4200; free = 11 0");
-	run("setxattr /f user.c v*40000; free = 1 0; check");
-	/* The sum of the names is limited, so that a list always fits its maximum size. */
-	run("limit 0 0; file /f");
-	for (count = 0;
-	     !(error = set("user." + std::to_string(1000 + count) + std::string(240, 'n'), 0));)
-		count++;
-	EXPECT_EQ(error, -ENOSPC);
-	EXPECT_EQ(count, HF_TMPFS_XATTR_SIZE_MAX / 250);
-	EXPECT_LE(hf_tmpfs_listxattr(node("/f"), nullptr, 0), HF_TMPFS_XATTR_SIZE_MAX);
 }
 
 TEST_F(TmpfsData, SparsePagesAtEveryHeight)

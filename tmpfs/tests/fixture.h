@@ -71,7 +71,7 @@ protected:
 	{
 		struct hf_tmpfs_node *found = nullptr;
 
-		EXPECT_EQ(hf_tmpfs_lookup(root, path, false, &found), 0) << path;
+		EXPECT_EQ(side_.lookup(path, &found), 0) << path;
 		return found;
 	}
 
@@ -79,7 +79,7 @@ protected:
 
 	int open(const char *path, int flags = O_RDONLY, mode_t mode = 0644)
 	{
-		return hf_tmpfs_open(t, root, path, flags, mode, nullptr);
+		return static_cast<int>(side_.open(path, flags, mode));
 	}
 
 	/* Makes a file with these contents. */

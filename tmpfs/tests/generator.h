@@ -7,28 +7,26 @@
 #include "side.h"
 
 /*
- * Each call, its weight, and its arguments: see generator::argument(). Those after the first bar
- * need privileges; extended attributes, after the second, are not compared with another file system.
+ * Each call, its weight, and its arguments: see generator::argument(). The last needs privileges.
  */
 const char drawn_calls[] =
 	"open 30 SPFM  close 8 S  dup 3 SS  read 4 SN  pread 8 SNO  write 6 SD  pwrite 12 SDO "
 	"seek 8 SOW  ftruncate 5 SO  truncate 3 PO  fallocate 6 SAOL  stat 4 P  lstat 4 P  fstat 3 "
 	"S "
 	"link 6 PP  symlink 6 TP  readlink 4 Pc  unlink 8 P  rename 14 PPR  mkdir 8 PM  rmdir 5 P "
-	"list 5 l  free 2 -  chmod 2 PM  contents 2 P | mknod 3 PK  flink 4 SP | "
-	"setxattr 2 PUVx  getxattr 2 PUN  removexattr 1 PU";
+	"list 5 l  free 2 -  chmod 2 PM  contents 2 P  mknod 3 PK";
 
 class generator {
 public:
-	/* `bars`: the calls before the one after these. */
-	generator(uint64_t seed, uint32_t slots, int bars) : random_(seed), slots_(slots)
+	/* `plain`: paths that the library resolves without a kernel. */
+	generator(uint64_t seed, uint32_t slots, bool privileged, bool plain)
+		: random_(seed), slots_(slots), plain_(plain)
 	{
 		std::istringstream in(drawn_calls);
 		std::string call, kinds;
 		unsigned int weight;
 
-		while (in >> call && (call != "|" || (bars-- && in >> call)) &&
-		       in >> weight >> kinds)
+		while (in >> call >> weight >> kinds && (privileged || call != "mknod"))
 			calls_.insert(calls_.end(), weight, { call, kinds });
 	}
 
@@ -54,9 +52,7 @@ private:
 			{ 'W', { "set", "cur", "end", "data", "hole", "77" } },
 			{ 'A', { "punch", "keep", "allocate", "punch", "2" } },
 			{ 'R', { "0", "0", "0", "1", "2", "3" } },
-			{ 'U', { "user.a", "user.b" } },
 			{ 'K', { "socket", "char", "file" } },
-			{ 'x', { "0", "1", "2" } },
 			{ '-', { "" } },
 		};
 		std::string size = number(below(4) ? 6000 : 30000);
@@ -81,8 +77,6 @@ private:
 			return number(8) + number(8) + number(8);
 		case 'F':
 			return open_flags();
-		case 'V':
-			return "v*" + std::to_string(1 + below(9000));
 		case 'l':
 			return below(2) ? number(slots_) : path();
 		case 'c':
@@ -111,17 +105,17 @@ public:
 		std::string path = below(3) ? "/" : "";
 		uint32_t depth = 1 + (below(2) ? 0 : below(3));
 
-		if (below(60) == 0)
+		if (!plain_ && below(60) == 0)
 			return below(2) ? "/" : "\"\"";
-		if (below(60) == 0)
+		if (!plain_ && below(60) == 0)
 			return below(2) ? "n*255" : "n*256";
 		for (uint32_t i = 0; i < depth; i++) {
-			uint32_t dots = below(20);
+			uint32_t dots = plain_ ? 2 : below(20);
 
 			path += dots == 0   ? "."
 				: dots == 1 ? ".."
 					    : one_of({ "a", "b", "c", "d", "e" });
-			if (i + 1 < depth || below(15) == 0)
+			if (i + 1 < depth || (!plain_ && below(15) == 0))
 				path += below(20) ? "/" : "//";
 		}
 		return path;
@@ -141,9 +135,6 @@ private:
 		std::string flags = one_of({ "r", "w", "rw", "rw" });
 		bool creates = below(2);
 
-		if (below(8) == 0)
-			return "tmpfile,rw";
-
 		/*
 		 * O_CREAT with O_DIRECTORY, and O_EXCL without O_CREAT, mean different things to
 		 * different kernels.
@@ -152,13 +143,13 @@ private:
 		flags += below(6) || !creates ? "" : ",excl";
 		flags += below(6) ? "" : ",trunc";
 		flags += below(6) ? "" : ",append";
-		flags += below(8) ? "" : ",nofollow";
 		flags += below(3) || creates ? "" : ",dir";
 		return flags;
 	}
 
 	std::mt19937_64 random_;
 	uint32_t slots_;
+	bool plain_;
 	std::vector<std::pair<std::string, std::string>> calls_;
 };
 

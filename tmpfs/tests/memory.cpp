@@ -188,7 +188,6 @@ TEST_F(TmpfsMemory, Back)
 				int fd = system.create(path);
 
 				ASSERT_EQ(system.write(fd, data.data(), data.size()), 5000);
-				ASSERT_EQ(system.step("setxattr " + path + " user.a 1"), "0");
 				system.close(fd);
 			}
 			most = resident();
@@ -335,29 +334,6 @@ TEST_F(TmpfsMemory, Start)
 				EXPECT_EQ(hf_tmpfs_free(fs), 0);
 			});
 		}
-	}
-}
-
-/* What an object counts as is what it takes, also where a slab holds few. */
-TEST_F(TmpfsMemory, SizesOfObjects)
-{
-	const int COUNT = 400;
-
-	for (size_t size :
-	     { 1, 64, 65, 600, 4160, 4161, 4264, 8192, 8193, 16385, 32768, 32769, 65600 }) {
-		struct tmpfs_memory memory = {};
-		std::vector<void *> objects(COUNT);
-		size_t before = statm(0), taken;
-
-		for (void *&object : objects)
-			ASSERT_NE(object = tmpfs_memory_get(&memory, size), nullptr);
-		taken = memory.slabs ? memory.slabs * TMPFS_MEMORY_SLAB : statm(0) - before;
-		EXPECT_LE(taken, COUNT * tmpfs_memory_size(size) * 21 / 20 + TMPFS_MEMORY_SLAB)
-			<< size;
-		EXPECT_GE(tmpfs_memory_size(size), size);
-		for (void *object : objects)
-			tmpfs_memory_put(&memory, object, size);
-		EXPECT_TRUE(tmpfs_memory_end(&memory));
 	}
 }
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests a mount of hf-tmpfs-fuse: by real programs, and its caches, options, failed allocations and signals.
+"""Tests a mount of hf-tmpfs-fuse: by real programs, and its caches, options and signals.
 
-    mount.py --server FILE --compare FILE --preload FILE [--only CASE]
+    mount.py --server FILE --compare FILE [--only CASE]
 
 Each server must exit with 0, which means that every count was right. Prints one line per case. Exits with 77 if
 nothing can be mounted here; a case whose program is missing is skipped.
@@ -254,14 +254,9 @@ def nameless(args):
         wait_until(lambda: free(top) == (10, 3))
 
 
-def links_without_open(args):
-    """The same where files are opened without a request."""
-    links(args, ",noatime,max_open=0")
-
-
-def links(args, options=""):
+def links(args):
     """A change made by one name of a file is seen by the other at once."""
-    with Mount(args.server, "-o", "nr_inodes=9" + options) as top:
+    with Mount(args.server, "-o", "nr_inodes=9") as top:
         a, b = os.path.join(top, "a"), os.path.join(top, "d", "b")
         os.mkdir(os.path.dirname(b))
         one = os.open(a, os.O_RDWR | os.O_CREAT, 0o644)
@@ -412,21 +407,14 @@ OPENED = []
 def requests(args):
     """How many requests each call waits for: each costs a switch to the server and back. Release and forget come after
     the call and are not counted."""
-    count_requests(args, REQUESTS)
-    # Without access times and limits, files are opened without a request.
-    count_requests(args, [(what, most - (what == "open, close"), call) for what, most, call in REQUESTS],
-                   "-o", "noatime,max_open=0")
-
-
-def count_requests(args, wanted, *options):
-    mounted = Mount(args.server, "-d", *options)
+    mounted = Mount(args.server, "-d")
     asked = lambda: len(re.findall("opcode: (?!FORGET|BATCH_FORGET|RELEASE)", mounted.said()))
     with mounted as top:
         os.makedirs(top + "/a/b/c")
         for name in ("/a/f", "/a/b/c/f"):
             open(top + name, "w").close()
         OPENED[:] = [os.open(top + "/a/f", os.O_RDWR)]
-        for what, most, call in wanted:
+        for what, most, call in REQUESTS:
             before = asked()
             for i in range(40):
                 call(top, i)
@@ -450,107 +438,6 @@ def listings(args):
         wait_until(lambda: os.statvfs(top).f_ffree == 3071)
 
 
-class Failing:
-    """A mount whose server's allocations can be made to fail."""
-
-    def __init__(self, args, *options):
-        if not args.preload or sanitized(args.server):
-            raise Skip("needs --preload, and a server without a sanitizer")
-        self.control = tempfile.NamedTemporaryFile()
-        self.control.write(bytes(4096))
-        self.control.flush()
-        self.mount = Mount(args.server, *options, LD_PRELOAD=args.preload,
-                           PRELOAD_CONTROL=self.control.name)
-
-    def arm(self, after, count):
-        """Lets the next `after` - 1 allocations succeed and the `count` allocations after them fail."""
-        fd = self.control.fileno()
-        os.pwrite(fd, struct.pack("II", 0, 0), 0)
-        os.pwrite(fd, struct.pack("III", 0, count, 0), 0)
-        os.pwrite(fd, struct.pack("I", after), 0)
-
-    def failed(self):
-        os.pwrite(self.control.fileno(), bytes(4), 0)
-        return struct.unpack("I", os.pread(self.control.fileno(), 4, 8))[0]
-
-
-def again(call, *arguments, **more):
-    """Repeats the call until it succeeds. EIO: a page could not be read."""
-    for _ in range(9):
-        try:
-            return call(*arguments, **more)
-        except OSError as error:
-            if error.errno not in (errno.ENOMEM, errno.EIO):
-                raise
-    raise AssertionError("ENOMEM each time: %s" % call)
-
-
-def all_calls(top, data):
-    """Makes each call of the server at least once, reads the data back, and removes everything."""
-    name = lambda n: os.path.join(top, n)
-    again(os.mkdir, name("d"))
-    fd = again(os.open, name("d/f"), os.O_CREAT | os.O_RDWR)
-    done = 0
-    while done < len(data):
-        done += again(os.pwrite, fd, data[done:], done)
-    again(os.pwrite, fd, b"far", 1 << 40)
-    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-    got = b""
-    while len(got) < len(data):
-        got += again(os.pread, fd, len(data) - len(got), len(got))
-    assert got == data
-    again(os.posix_fallocate, fd, 1 << 20, 8192)
-    again(os.lseek, fd, 1 << 20, os.SEEK_DATA)
-    again(os.symlink, "t" * 4000, name("s"))
-    assert again(os.readlink, name("s")) == "t" * 4000
-    again(os.link, name("d/f"), name("g"))
-    again(os.rename, name("g"), name("d/h"))
-    again(os.rename, name("d"), name("e"))
-    again(os.setxattr, name("e/f"), "user.a", b"v" * 5000)
-    assert again(os.getxattr, name("e/f"), "user.a") == b"v" * 5000
-    assert again(os.listxattr, name("e/f")) == ["user.a"]
-    again(os.removexattr, name("e/f"), "user.a")
-    assert sorted(again(os.listdir, name("e"))) == ["f", "h"]
-    again(os.chown, name("e/f"), 12, 34)
-    again(os.chmod, name("e/f"), 0o600)
-    again(os.utime, name("e/f"), (1, 2))
-    again(os.stat, name("e/h"))
-    again(os.stat, name("none")) if os.path.exists(name("none")) else None
-    other = again(os.open, top, os.O_TMPFILE | os.O_RDWR)
-    again(os.ftruncate, other, 12345)
-    os.close(other)
-    again(os.truncate, name("e/h"), 100)
-    again(os.mkfifo, name("p"))
-    for n in ("p", "s", "e/f", "e/h"):
-        again(os.unlink, name(n))
-    again(os.rmdir, name("e"))
-    again(os.statvfs, top)
-    os.close(fd)
-
-
-def every_allocation(args):
-    """Each allocation of the server fails, alone and with the next two: the server keeps running and loses nothing."""
-    failing = Failing(args, "-s", "-o", "size=4m,nr_inodes=50")
-    with failing.mount as top:
-        data, kept = os.urandom(70000), os.urandom(50000)
-        with open(os.path.join(top, "kept"), "wb") as file:
-            file.write(kept)
-        before, most = free(top), 0
-        for count in (1, 3):
-            for after in range(1, 2000):
-                failing.arm(after, count)
-                all_calls(top, data)
-                if not failing.failed():
-                    break
-                most = max(most, after)
-            fd = os.open(os.path.join(top, "kept"), os.O_RDONLY)
-            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-            assert os.pread(fd, 99999, 0) == kept
-            os.close(fd)
-            wait_until(lambda: free(top) == before)
-        assert 40 < most < 1999, most
-
-
 def unmounted_without_memory(args):
     """A server that has too little memory to check its counts at the end says so, and reports no wrong count."""
     if sanitized(args.server):
@@ -561,18 +448,6 @@ def unmounted_without_memory(args):
             os.close(os.open("%s/%d" % (top, i), os.O_CREAT | os.O_WRONLY))
         resource.prlimit(mounted.server.pid, resource.RLIMIT_AS, (1 << 20, 1 << 20))
     assert mounted.said() == "hf-tmpfs-fuse: too little memory to check the counts", mounted.said()
-
-
-def unchecked(args):
-    """With no_default_permissions the server warns, and permissions are not checked."""
-    mounted = Mount(args.server, "-o", "allow_other,no_default_permissions")
-    with mounted as top:
-        path = os.path.join(top, "f")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write("data")
-        os.chmod(path, 0o600)
-        assert as_user(1234, lambda: os.read(os.open(path, os.O_RDONLY), 9)) == "b'data'"
-        assert "warning: no_default_permissions" in mounted.said(), mounted.said()
 
 
 def terminated(args):
@@ -642,7 +517,8 @@ def arguments(args):
     """Each wrong option is reported by name and value."""
     for wrong in ("size=x", "size=1q", "size=-1", "size= 1m", "size= -1", "size=+1", "size=", "size=%",
                   "size=1m ", "size=99999999999999999999", "size=16384p", "size=1%%", "nr_inodes=",
-                  "nr_inodes=-1", "nr_inodes= 1", "nr_inodes=5%", "max_open=x", "max_open= 1"):
+                  "nr_inodes=-1", "nr_inodes= 1", "nr_inodes=5%", "max_open=x", "max_open= 1", "max_open=0",
+                  "max_open=1025k"):
         done = run_server(args, "/nonexistent", "-o", wrong)
         assert done.returncode == 2 and done.stdout.startswith("hf-tmpfs-fuse: %s: " % wrong), done
     # The exit statuses are those of fuse_main().
@@ -655,12 +531,10 @@ def arguments(args):
             (2, ["/tmp", "-o", "strictatime"], "strictatime: not supported"),
             (2, ["/tmp", "-o", "huge=always"], "huge=always: not supported"),
             (2, ["/tmp", "-o", "max_idle_threads=3"], "max_idle_threads=3: unknown option"),
-            (2, ["/tmp", "-o", "max_threads=0"], "max_threads=0: expected a number from 1 to 64"),
             (2, ["/tmp", "-x"], "-x: unknown option"),
             (2, ["/tmp", "-o", "mode=9"], "mode=9: expected an octal mode such as 1777"),
             (2, ["/tmp", "-o", "uid=me"], "uid=me: expected the number of a user or group"),
-            (2, ["/tmp", "-o", "oom_score_adj=2000"], "oom_score_adj=2000: expected a number from -1000 to 1000"),
-            (4, ["/tmp", "-o", "remount,size=1m"], "/tmp: remount: no hf-tmpfs-fuse is mounted there")):
+            (2, ["/tmp", "-o", "remount,size=1m"], "remount: not supported")):
         done = run_server(args, *wrong)
         assert (done.returncode, done.stdout) == (right, "hf-tmpfs-fuse: %s\n" % line), (wrong, done)
     for fine in ("-h", "-V"):
@@ -678,19 +552,11 @@ def fstab_options(args):
         os.mkdir(top + "/d")
         os.symlink("d", top + "/s")
         assert os.listdir(top + "/s") == []
-    with Mount(args.server, "-o", "nosymfollow,nodiratime") as top:
-        wait_until(lambda: {"nosymfollow", "nodiratime"} <= set(mount_options(top)))
+    with Mount(args.server, "-o", "nodiratime") as top:
         os.mkdir(top + "/d")
-        os.symlink("d", top + "/s")
-        expect(errno.ELOOP, os.listdir, top + "/s")
         before = os.stat(top + "/d").st_atime_ns
         os.listdir(top + "/d")
         assert os.stat(top + "/d").st_atime_ns == before
-
-
-def mount_options(path):
-    with open("/proc/self/mounts", encoding="utf-8") as mounts:
-        return [line.split()[3].split(",") for line in mounts if line.split()[1] == path][-1]
 
 
 def mountpoints(args):
@@ -727,18 +593,8 @@ def sizes(args):
                 sh("head -c 1000000 /dev/zero > f; test $(stat -c %s f) = 1000000", top)
 
 
-def other_sizes(args):
-    """The default limits on machines with other amounts of memory are half of the pages, rounded down."""
-    if not args.preload or sanitized(args.server):
-        raise Skip("needs --preload, and a server without a sanitizer")
-    for pages in (6171023, 6171022, 262143):
-        with Mount(args.server, LD_PRELOAD=args.preload, PRELOAD_PAGES=str(pages)) as top:
-            st = os.statvfs(top)
-            assert (st.f_blocks, st.f_files) == (pages // 2, pages // 2), (pages, st)
-
-
 def by_the_system(args):
-    """mount(8), fstab and remount work."""
+    """mount(8) and fstab work."""
     if not shutil.which("mount.fuse3"):
         raise Skip("no mount.fuse3 here")
     with tempfile.TemporaryDirectory(prefix="holdfast-mount-") as top:
@@ -747,7 +603,7 @@ def by_the_system(args):
         os.symlink(os.path.abspath(args.server), top + "/bin/hf-tmpfs")
         with open(top + "/fstab", "w", encoding="ascii") as file:
             file.write("files %s/on fuse.hf-tmpfs nr_blocks=512,noauto,nofail,mode=750,uid=12,gid=34,"
-                       "oom_score_adj=7,noatime,allow_other,x-anything=1 0 0\n" % top)
+                       "noatime,allow_other,x-anything=1 0 0\n" % top)
         as_user(0, lambda: mounted_by_the_system(top))
 
 
@@ -755,11 +611,10 @@ def mounted_by_the_system(top):
     """Runs in a child process with its own mount namespace, where mount(8) finds the program in /usr/local/bin."""
     path = top + "/on"
 
-    def run(*words, fine=True):
+    def run(*words):
         done = subprocess.run(words, text=True, stdout=subprocess.PIPE, timeout=300,
                               stderr=subprocess.STDOUT, check=False)
-        assert (done.returncode == 0) == fine, (words, done)
-        return done.stdout
+        assert done.returncode == 0, (words, done)
 
     assert LIBC.unshare(0x20000) == 0  # CLONE_NEWNS
     run("mount", "--make-rprivate", "/")
@@ -773,31 +628,6 @@ def mounted_by_the_system(top):
         st = os.stat(path)
         assert (st.st_mode & 0o7777, st.st_uid, st.st_gid) == (0o750, 12, 34), st
         assert os.statvfs(path).f_blocks == 512
-        server = run("pgrep", "-f", "hf-tmpfs .*%s" % path).split()[0]
-        with open("/proc/%s/oom_score_adj" % server, encoding="ascii") as score:
-            assert score.read().strip() == "7"
-        with open(os.path.join(path, "f"), "wb") as file:
-            file.write(bytes(1 << 20))
-        run("mount", "-o", "remount,size=1536k,nr_inodes=77,max_open=2", path)
-        assert (os.statvfs(path).f_blocks, os.statvfs(path).f_files) == (384, 77)
-        # Closing reaches the server a moment later, and a remount opens a file, too.
-        wait_until_opens(file.name, 9, 2)
-        wait_until(lambda: subprocess.run(["mount", "-o", "remount,max_open=1000", path], check=False,
-                                          stderr=subprocess.DEVNULL).returncode == 0)
-        assert "more is in use" in run("mount", "-o", "remount,size=100k", path, fine=False)
-        assert os.statvfs(path).f_blocks == 384 and os.path.getsize(file.name) == 1 << 20
-        run("mount", "-o", "remount,ro,noexec", path)
-        expect(errno.EROFS, os.mkdir, path + "/no")
-        assert {"ro", "noexec", "noatime", "allow_other"} <= set(mount_options(path)), mount_options(path)
-        run("mount", "-o", "remount,rw,exec,mode=750,uid=12,gid=34,oom_score_adj=7,size=1536k", path)
-        os.mkdir(path + "/d")
-        assert "noexec" not in mount_options(path)
-        # What can't be changed is an error, and then nothing is.
-        for wrong in ("mode=700", "uid=13", "gid=3", "oom_score_adj=8", "atime", "nodiratime",
-                      "no_default_permissions"):
-            said = run("mount", "-o", "remount,ro,size=2m,%s" % wrong, path, fine=False)
-            assert wrong.split("=")[0] in said and "can't be changed" in said, said
-        assert os.statvfs(path).f_blocks == 384 and "rw" in mount_options(path)
         assert unmount(path) == 0
         run("mount", "-t", "fuse.hf-tmpfs", "none", path, "-o", "size=1m")
         assert os.statvfs(path).f_blocks == 256
@@ -806,11 +636,10 @@ def mounted_by_the_system(top):
 
 
 def open_files(args):
-    """max_open limits all open files; a user other than root may have half of them."""
-    with Mount(args.server, "-o", "allow_other,max_open=10") as top:
+    """max_open limits all open files."""
+    with Mount(args.server, "-o", "max_open=10") as top:
         path = os.path.join(top, "f")
         open(path, "w").close()
-        os.chmod(path, 0o666)
         opened = [open_soon(path) for _ in range(10)]
         expect(errno.ENFILE, os.open, path, os.O_RDWR)
         expect(errno.ENFILE, os.listdir, top)
@@ -820,54 +649,8 @@ def open_files(args):
         for fd in opened:
             os.close(fd)
         # Closing reaches the server a moment later.
-        wait_until_opens(path, 10, 10)
-
-        def five():
-            wait_until_opens(path, 6, 5)
-            fds = [open_soon(path) for _ in range(5)]
-            expect(errno.EMFILE, os.open, path, os.O_RDONLY)
-            return len(fds)
-
-        fd = open_soon(path)
-        assert as_user(1234, five) == "5"
-        os.close(fd)
-        wait_until_opens(path, 10, 10)
-    # Several processes together open more files than one descriptor table holds.
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    each = min(hard, 20000) - 100
-    with Mount(args.server) as top:
-        path = os.path.join(top, "f")
-        with open(path, "wb") as file:
-            file.write(b"data")
-        holders = []
-        try:
-            for _ in range(66000 // each + 1):
-                holders.append(subprocess.Popen([sys.executable, "-c", HOLDER, path, str(each)],
-                                                stdin=subprocess.PIPE, stdout=subprocess.PIPE))
-            for holder in holders:
-                assert holder.stdout.readline() == b"%d\n" % each, holder.communicate()
-        finally:
-            for holder in holders:
-                holder.communicate(b"\n")
-        with open(path, "rb") as file:
-            assert file.read() == b"data"
-
-
-HOLDER = """
-import os, resource, sys
-path, count = sys.argv[1], int(sys.argv[2])
-hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-opened = []
-try:
-    while len(opened) < count:
-        opened.append(os.open(path, os.O_RDWR))
-    assert os.pread(opened[-1], 9, 0) == b"data"
-except OSError as error:
-    print(error)
-print(len(opened), flush=True)
-sys.stdin.readline()
-"""
+        for fd in [open_soon(path) for _ in range(10)]:
+            os.close(fd)
 
 
 def open_soon(path):
@@ -876,54 +659,28 @@ def open_soon(path):
         try:
             return os.open(path, os.O_RDWR)
         except OSError as error:
-            if error.errno not in (errno.ENFILE, errno.EMFILE):
+            if error.errno != errno.ENFILE:
                 raise
         time.sleep(0.01)
     raise AssertionError("too many open files each time")
 
 
-def wait_until_opens(path, count, wanted):
-    """Waits until so many of `count` opens work. Each attempt closes files, so the next one waits for longer."""
-    seconds = 0.01
-    while opens(path, count) != wanted:
-        if seconds > 30:
-            raise AssertionError("never %d open files" % wanted)
-        time.sleep(seconds)
-        seconds *= 2
-
-
-def opens(path, count):
-    """Opens the file up to `count` times; returns how often that worked, after closing all."""
-    opened = []
-    try:
-        for _ in range(count):
-            opened.append(os.open(path, os.O_RDONLY))
-    except OSError:
-        pass
-    for fd in opened:
-        os.close(fd)
-    return len(opened)
-
-
 def random_operations(args):
     """Runs compare.cpp on a mount: random calls, and calls with extreme offsets and lengths."""
-    for options in ("dev,size=256k,nr_inodes=24", "dev,size=256k,nr_inodes=24,noatime,max_open=0"):
-        with Mount(args.server, "-o", options) as top:
-            for words in (("--sequences", "3", "--operations", "1000"), ("--extremes", "yes")):
-                done = subprocess.run([args.compare, "--left", top, *words], stdout=subprocess.PIPE,
-                                      stderr=subprocess.STDOUT, text=True, timeout=300, check=False)
-                if done.returncode == 77:
-                    raise Skip(done.stdout.strip())
-                assert done.returncode == 0, (options, done.stdout)
+    with Mount(args.server, "-o", "dev,size=256k,nr_inodes=24") as top:
+        for words in (("--sequences", "3", "--operations", "1000"), ("--extremes", "yes")):
+            done = subprocess.run([args.compare, "--left", top, *words], stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True, timeout=300, check=False)
+            if done.returncode == 77:
+                raise Skip(done.stdout.strip())
+            assert done.returncode == 0, done.stdout
 
 
 CASES = [(case.__name__, case) for case in (
-    arguments, fstab_options, mountpoints, sizes, other_sizes, by_the_system, open_files, requests, listings,
-    unmounted_without_memory, every_allocation, nameless, links, links_without_open, mappings, direct, unchecked,
-    terminated, random_operations)]
+    arguments, fstab_options, mountpoints, sizes, by_the_system, open_files, requests, listings,
+    unmounted_without_memory, nameless, links, mappings, direct, terminated, random_operations)]
 CASES += [(name, program(words, wanted, commands)) for name, words, wanted, commands in PROGRAMS]
 
 
 if __name__ == "__main__":
-    sys.exit(run_cases(CASES, arguments_of(__doc__, compare={"help": "the program of compare.cpp"},
-                                           preload={"help": "the library of preload.c"})))
+    sys.exit(run_cases(CASES, arguments_of(__doc__, compare={"help": "the program of compare.cpp"})))

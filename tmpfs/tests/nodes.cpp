@@ -25,13 +25,10 @@ protected:
 	{
 		run("file /each");
 		for (const char *step :
-		     { "lstat x", "mkdir x", "open 0 x rw,creat", "open 0 . tmpfile,rw",
-		       "symlink x x", "unlink x", "rmdir x", "link /each x", "rename /each x",
-		       "rename x /each", "truncate x 0", "chmod x 0", "mknod x fifo",
-		       "readlink x 9", "setxattr x user.a 1", "getxattr x user.a 9",
-		       "removexattr x user.a" })
+		     { "lstat x", "mkdir x", "open 0 x rw,creat", "symlink x x", "unlink x",
+		       "rmdir x", "link /each x", "rename /each x", "rename x /each",
+		       "truncate x 0", "chmod x 0", "mknod x fifo", "readlink x 9" })
 			run(std::string(step) + " = " + error, dir);
-		EXPECT_EQ(side::text(open_node(dir, O_TMPFILE | O_RDWR)), error);
 	}
 };
 
@@ -48,8 +45,6 @@ TEST_F(TmpfsNodes, OneNodeForAllNamesAndAllLookups)
 	EXPECT_EQ(stat_of(a).st_nlink, 2u);
 	run("rename /f /h");
 	EXPECT_EQ(node("h"), a);
-	EXPECT_EQ(node("."), root);
-	EXPECT_EQ(node(".."), root);
 }
 
 TEST_F(TmpfsNodes, AnUnlinkedInodeLivesUntilTheLastReferenceGoes)
@@ -132,7 +127,6 @@ TEST_F(TmpfsNodes, ARemovedDirectoryKeepsItsParents)
 	EXPECT_EQ(stat_of(c).st_nlink, 0u);
 	/* Look-ups in it and additions to it fail. */
 	each_fails(c, "ENOENT");
-	run("stat . = ENOENT; stat .. = ENOENT; stat ../../..", c);
 	ASSERT_EQ(fd = open_node(c, O_RDONLY | O_DIRECTORY), 0);
 	EXPECT_EQ(hf_tmpfs_readdir(t, fd, &entry, 1), -ENOENT);
 }
@@ -143,23 +137,21 @@ TEST_F(TmpfsNodes, TheDirectoryIsTheStart)
 {
 	struct hf_tmpfs_node *d, *f;
 
-	run("mkdir /d; file /d/f data; symlink d/f /s; symlink loop /loop");
+	run("mkdir /d; file /d/f data; symlink d/f /s");
 	d = node("d");
 	f = node("d/f");
 	EXPECT_EQ(node("/d/f"), f);
 	EXPECT_EQ(stat_of(node("s")).st_mode & S_IFMT, static_cast<mode_t>(S_IFLNK));
-	run("stat . = ENOTDIR", f);
 	each_fails(f, "ENOTDIR");
 	/* Each call relative to a directory other than the root; "/d" starts at the root. */
 	run(R"(
-		stat f; stat d = ENOENT; stat /d; lstat ../s/ = ENOTDIR; stat "" = ENOENT
-		stat /loop/ = ELOOP; lstat /loop
+		stat f; stat d = ENOENT; stat /d
 		mkdir e; symlink f t; link f g; rename g e/h; rename e i; open 0 j rw,creat
 		unlink j; rmdir i = ENOTEMPTY; truncate f 3; readlink t 9 = f; chmod f 600
-		setxattr f user.a 1; getxattr f user.a 9 = 1; removexattr f user.a; mknod p fifo
+		mknod p fifo
 	)",
 	    d);
-	run("contents /d/i/h = dat; contents /d/t = dat; stat /d/f mode = 100600; stat /d/p");
+	run("contents /d/i/h = dat; stat /d/f mode = 100600; stat /d/p");
 	/* A directory keeps its node when it is renamed. */
 	run("rename /d /e");
 	EXPECT_EQ(node("e"), d);
@@ -190,7 +182,8 @@ TEST_F(TmpfsNodes, Create)
 	make({}, 3);
 	run("mkdir /d; file /d/f data; symlink f /d/s");
 	d = node("d");
-	EXPECT_EQ(hf_tmpfs_open(t, d, "s", O_CREAT | O_RDWR | O_TRUNC, 0, &found), 0);
+	EXPECT_EQ(hf_tmpfs_open(t, d, "s", O_CREAT | O_RDWR, 0, &found), -ELOOP);
+	EXPECT_EQ(hf_tmpfs_open(t, d, "f", O_CREAT | O_RDWR | O_TRUNC, 0, &found), 0);
 	EXPECT_EQ(found, node("d/f"));
 	run("open 9 f rw,creat,excl = EEXIST; stat f size = 0; open 1 f rw,creat; open 2 f "
 	    "rw,creat; open 3 x rw,creat = EMFILE",
@@ -211,7 +204,6 @@ TEST_F(TmpfsNodes, Open)
 	f = node("f");
 	s = node("s");
 	EXPECT_EQ(open_node(s, O_RDONLY), -ELOOP);
-	EXPECT_EQ(open_node(s, O_RDONLY | O_DIRECTORY), -ENOTDIR);
 	EXPECT_EQ(open_node(f, O_RDONLY | O_DIRECTORY), -ENOTDIR);
 	EXPECT_EQ(open_node(d, O_WRONLY), -EISDIR);
 	EXPECT_EQ(open_node(d, O_RDONLY | O_TRUNC), -EISDIR);

@@ -31,7 +31,6 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "tmpfs.h"
@@ -93,24 +92,39 @@ public:
 
 	static long got(long result) { return result < 0 ? -errno : result; }
 
-	/* Calls f(node) with the library's node of a path. */
+	/* The library's node of a path, with a reference. */
+	int lookup(const char *path, struct hf_tmpfs_node **node)
+	{
+		if (path != std::string("/"))
+			return hf_tmpfs_lookup(root, path, node);
+		*node = hf_tmpfs_root(fs);
+		hf_tmpfs_node_get(*node);
+		return 0;
+	}
+
+	/* Calls f(node) with it. To follow a symlink fails, as with the option `nosymfollow`. */
 	template <class F>
 	long with(const char *path, bool follow, F f)
 	{
 		struct hf_tmpfs_node *node;
-		long result = hf_tmpfs_lookup(root, path, follow, &node);
+		long result = lookup(path, &node);
+		struct stat st;
 
 		if (result)
 			return result;
-		result = f(node);
+		hf_tmpfs_stat(node, &st);
+		result = follow && S_ISLNK(st.st_mode) ? -ELOOP : f(node);
 		hf_tmpfs_node_put(node, 1);
 		return result;
 	}
 
 	long open(const char *path, int flags, mode_t mode)
 	{
-		return fs ? hf_tmpfs_open(t, root, path, flags, mode, nullptr)
-			  : got(::open(path, flags | O_NONBLOCK, mode)); /* FIFOs, too */
+		if (!fs)
+			return got(::open(path, flags | O_NONBLOCK, mode)); /* FIFOs, too */
+		return path == std::string("/")
+			       ? hf_tmpfs_open(t, nullptr, nullptr, flags, mode, nullptr)
+			       : hf_tmpfs_open(t, root, path, flags, mode, nullptr);
 	}
 	long close(int fd) { return fs ? hf_tmpfs_close(t, fd) : got(::close(fd)); }
 	long read(int fd, char *to, size_t size)
@@ -165,20 +179,6 @@ public:
 		if (!fs)
 			return got(::link(from, to));
 		return with(from, false, [=](auto *node) { return hf_tmpfs_link(node, root, to); });
-	}
-	long flink(int fd, const char *to)
-	{
-		struct hf_tmpfs_node *node;
-		long error;
-
-		if (!fs)
-			return got(::linkat(fd, "", AT_FDCWD, to, AT_EMPTY_PATH));
-		error = hf_tmpfs_fd_node(t, fd, &node);
-		if (error)
-			return error;
-		error = hf_tmpfs_link(node, root, to);
-		hf_tmpfs_node_put(node, 1);
-		return error;
 	}
 	long unlink(const char *path)
 	{
@@ -357,30 +357,13 @@ private:
 	static int flags(const std::string &list)
 	{
 		static const std::map<std::string, int> names = {
-			{ "r", O_RDONLY },
-			{ "w", O_WRONLY },
-			{ "rw", O_RDWR },
-			{ "creat", O_CREAT },
-			{ "excl", O_EXCL },
-			{ "trunc", O_TRUNC },
-			{ "append", O_APPEND },
-			{ "dir", O_DIRECTORY },
-			{ "nofollow", O_NOFOLLOW },
-			{ "tmpfile", O_TMPFILE },
-			{ "exchange", 2 },
-			{ "whiteout", 4 },
-			{ "allocate", 0 },
-			{ "keep", 1 },
-			{ "punch", 3 },
-			{ "set", SEEK_SET },
-			{ "cur", SEEK_CUR },
-			{ "end", SEEK_END },
-			{ "data", SEEK_DATA },
-			{ "hole", SEEK_HOLE },
-			{ "file", S_IFREG },
-			{ "fifo", S_IFIFO },
-			{ "socket", S_IFSOCK },
-			{ "char", S_IFCHR },
+			{ "r", O_RDONLY },      { "w", O_WRONLY },      { "rw", O_RDWR },
+			{ "creat", O_CREAT },   { "excl", O_EXCL },     { "trunc", O_TRUNC },
+			{ "append", O_APPEND }, { "dir", O_DIRECTORY }, { "exchange", 2 },
+			{ "allocate", 0 },      { "keep", 1 },          { "punch", 3 },
+			{ "set", SEEK_SET },    { "cur", SEEK_CUR },    { "end", SEEK_END },
+			{ "data", SEEK_DATA },  { "hole", SEEK_HOLE },  { "file", S_IFREG },
+			{ "fifo", S_IFIFO },    { "socket", S_IFSOCK }, { "char", S_IFCHR },
 		};
 		int sum = 0;
 
@@ -479,8 +462,6 @@ inline std::string side::on_file(const words &w)
 		return text(ftruncate(file, number(w[2])));
 	if (call == "fallocate")
 		return text(fallocate(file, flags(w[2]), number(w[3]), number(w[4])));
-	if (call == "flink")
-		return text(flink(file, w[2].c_str()));
 	if (call == "fstat")
 		return fields(result = fstat(file, &st), st, w);
 	return "no such call";
@@ -520,38 +501,18 @@ inline std::string side::step(const words &w)
 		return fields(result = lstat(path, &st), st, w);
 	if (call == "truncate")
 		return text(truncate(path, number(w[2])));
-	if (call == "readlink" || call == "getxattr") {
+	if (call == "readlink") {
 		std::string data(static_cast<size_t>(number(w.back())), '?');
 
-		char *to_data = &data[0];
-		bool is_link = call == "readlink";
-		if (fs && is_link && data.empty())
+		if (fs && data.empty())
 			return text(-EINVAL);
-		if (fs)
-			result = with(path, false, [&](auto *node) {
-				return is_link ? hf_tmpfs_readlink(node, to_data, data.size())
-					       : hf_tmpfs_getxattr(node, other, to_data,
-								   data.size());
-			});
-		else
-			result = got(is_link ? ::readlink(path, to_data, data.size())
-					     : ::lgetxattr(path, other, to_data, data.size()));
-		return data.empty() ? text(result) : bytes(result, data);
+		result = fs ? with(path, false,
+				   [&](auto *node) {
+					   return hf_tmpfs_readlink(node, &data[0], data.size());
+				   })
+			    : got(::readlink(path, &data[0], data.size()));
+		return bytes(result, data);
 	}
-	if (call == "setxattr") {
-		int how = w.size() > 4 ? flags(w[4]) : 0;
-
-		return text(fs ? with(path, false,
-				      [&](auto *node) {
-					      return hf_tmpfs_setxattr(node, other, w[3].data(),
-								       w[3].size(), how);
-				      })
-			       : got(::lsetxattr(path, other, w[3].data(), w[3].size(), how)));
-	}
-	if (call == "removexattr")
-		return text(fs ? with(path, false,
-				      [&](auto *node) { return hf_tmpfs_removexattr(node, other); })
-			       : got(::lremovexattr(path, other)));
 	if (call == "chmod") {
 		to.set = HF_TMPFS_SET_MODE;
 		to.mode = octal(w, 2, 0);

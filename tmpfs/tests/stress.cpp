@@ -107,7 +107,8 @@ void play(system &on, const char *who, int milliseconds, int writers, W writer, 
 class actor {
 public:
 	actor(system &in, int seed)
-		: top_(in.root), random_(seed), generator_(static_cast<uint64_t>(seed), 12, 2)
+		: top_(in.root), random_(seed),
+		  generator_(static_cast<uint64_t>(seed), 12, true, true)
 	{
 		if (hf_tmpfs_table_new(&own_, in.fs, 8))
 			std::abort();
@@ -166,7 +167,7 @@ private:
 		char target[100];
 
 		if (random_.below(4) == 0 ||
-		    hf_tmpfs_lookup(on.root, generator_.path().c_str(), false, &found)) {
+		    hf_tmpfs_lookup(on.root, generator_.path().c_str(), &found)) {
 			leave(on);
 			return false;
 		}
@@ -310,7 +311,7 @@ void held()
 			struct hf_tmpfs_node *node;
 			struct stat st;
 
-			if (hf_tmpfs_lookup(on.root, "f", false, &node))
+			if (hf_tmpfs_lookup(on.root, "f", &node))
 				return false;
 			hf_tmpfs_stat(node, &st);
 			stress::check(st.st_mode == (S_IFREG | 0644) && st.st_nlink <= 1, "held",

@@ -337,7 +337,7 @@ TMPFS = (
     AimOf("sparse", ".*", "time by clearing, of that by copying a zero page", sparse, at_most(1, "0012"), group="{case}"),
     *(
         AimOf("mount", f"longest {call} while 2 GiB are {state}", f"longest {call} while 2 GiB are {state}",
-              value("hf-tmpfs-fuse", "ns", 1e6), at_most(20, "0034"), group="waits", unit="ms")
+              value("hf-tmpfs-fuse", "ns", 1e6), at_most(20, "0012: L3"), group="waits", unit="ms")
         for state in ("allocated", "freed")
         for call in ("create", "stat of the file")
     ),

@@ -50,7 +50,7 @@ class Table(Struct):
     columns: list[Column]
     rows: list[tuple[list[str], str]]  # cells, style: "", base, default, peer, fail
     note: str = ""
-    ratios: list[tuple[float, str]] = []  # of the time of ours to that of the best peer, by column
+    ratios: list[tuple[list[float], str]] = []  # of the time of ours to that of the best peer, or their range, by column
 
     def without_empty(self) -> Table:
         """Drop the number columns that are empty in all rows."""

@@ -8,7 +8,7 @@ from msgspec import Struct
 from . import tables
 from .blocks import by_speed, fmt, fmt_time, unique
 from .charts import bar_of, bars
-from .noise import gap, noise_of
+from .noise import gap, noise_of, range_of
 from .rows import Results, Row
 
 
@@ -51,7 +51,6 @@ class Line(Struct):
 NOW = {"refcount": "shared_ptr", "mutex": "pthread_mutex", "cond": "pthread_cond", "spinlock": "pthread_spin"}
 NOW |= {"rwlock": "pthread_rwlock", "clear": "memset", "copy": "memcpy", "region": "a handler of one's own"}
 MOST = 4  # peers in a part
-RANGE = 0.1  # two measurements of the same that differ by more are shown as a range
 COUNTS = {"shared_ptr": "shared_ptr", "unchecked": "a plain atomic"}
 # The names of ours or of the baseline that stand for peers where no other library has the like.
 HANDLERS = {"own handler": "a handler of one's own", "sigsetjmp": "sigsetjmp"}
@@ -139,13 +138,6 @@ def peers_of(rows: list[Row], peers: dict[str, str] | None) -> dict[str, Row]:
 def best_peer(rows: list[Row], peers: dict[str, str] | None = ALL) -> tuple[str, Row] | None:
     """The fastest one that has a time."""
     return next(((name, r) for name, r in peers_of(rows, peers).items() if r.valid and r.ns), None)
-
-
-def range_of(results: Results, row: Row, value) -> list[float]:
-    """value(row), or the least and the most of its two measurements if they differ."""
-    again = results.find(row.table, row.case, row.threads, f"{row.variant} again")
-    least, most = sorted(value(r) for r in (row, again if again and again.valid and again.ns else row))
-    return [least, most] if most > least * (1 + RANGE) else [value(row)]
 
 
 def ends(results: Results, row: Row) -> list[float]:

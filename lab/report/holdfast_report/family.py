@@ -10,6 +10,7 @@ from msgspec import Struct
 from .blocks import Chart, Column, Table, cell_of, fmt_threads, group_threads, text, unique
 from .charts import ratio_chart
 from .measured import Field, plain_table, sweep_tables
+from .noise import range_of
 from .rows import Results, Row
 
 
@@ -63,7 +64,8 @@ class Family(Struct):
         threads = [t for t in group_threads(rows) if t in (1, results.cpus)]
         lines = by_name([r for r in rows if r.kind != "default"])
         lines |= {r.label: defaults for r in defaults if r.threads == 1}
-        return comparison(f"{self.name}: {self.shared_words}, ns (fairness)", threads, lines, lambda r: r.threads, fmt_threads)
+        title = f"{self.name}: {self.shared_words}, ns (fairness)"
+        return comparison(results, title, threads, lines, lambda r: r.threads, fmt_threads)
 
     def shown(self, rows: list[Row]) -> list[Row]:
         """The rows in charts and docs/results.md."""
@@ -79,7 +81,9 @@ def compared_cell(row: Row, fairness=lambda row: row.fairness) -> str:
     return time + (f" ({fairness(row):.2f})" if row.threads > 1 and fairness(row) is not None else "")
 
 
-def comparison(title: str, keys: list, lines: dict[str, list[Row]], key_of, words=str, cell=compared_cell) -> list[Table]:
+def comparison(
+    results: Results, title: str, keys: list, lines: dict[str, list[Row]], key_of, words=str, cell=compared_cell
+) -> list[Table]:
     """A table with a column per key and a line per name."""
     if not keys or not lines:
         return []
@@ -96,5 +100,6 @@ def comparison(title: str, keys: list, lines: dict[str, list[Row]], key_of, word
         peers = [r for r in every if key_of(r) == key_of(row) and r.kind == "peer" and r.parks]
         if peers and key_of(row) in keys:
             best = min(peers, key=lambda r: r.cost)
-            ratios.append((row.cost / best.cost, f"{words(key_of(row))}: {best.name}"))
+            found = range_of(results, row, lambda r, best=best: r.cost / best.cost)
+            ratios.append((found, f"{words(key_of(row))}: {best.name}"))
     return [Table(title, columns, [([name, *cells(rows)], "") for name, rows in lines.items()], "", ratios)]

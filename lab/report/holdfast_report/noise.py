@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""When two rows differ, and which row is fastest."""
+"""When two rows differ, and which row is fastest; two measurements of the same as a range."""
 
 from __future__ import annotations
 
 from .blocks import by_speed
-from .rows import Row
+from .rows import Results, Row
 
 LEAST = 0.01  # smaller differences are below the lab's accuracy
+RANGE = 0.1  # two measurements of the same that differ by more are shown as a range
 
 
 def noise_of(a: Row, b: Row) -> float:
@@ -21,3 +22,10 @@ def gap(a: Row, b: Row) -> float:
 def fastest(rows: list[Row]) -> Row | None:
     good = [r for r in rows if r.valid]  # R1
     return by_speed(good)[0] if good else None
+
+
+def range_of(results: Results, row: Row, value) -> list[float]:
+    """value(row), or the least and the most of its two measurements if they differ."""
+    again = results.find(row.table, row.case, row.threads, f"{row.variant} again")
+    least, most = sorted(value(r) for r in (row, again if again and again.valid and again.ns else row))
+    return [least, most] if most > least * (1 + RANGE) else [value(row)]

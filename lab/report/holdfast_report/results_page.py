@@ -13,6 +13,7 @@ from .blocks import Column, Table, cell_of, text, unique
 from .charts import svg_file
 from .family import Family
 from .input import load_results
+from .noise import range_of
 from .program import ROOT, write_file
 from .rows import InputError, Results, Row
 
@@ -96,18 +97,24 @@ def machines_table(archive: list[tuple[str, Results]], stale: Stale) -> str:
 
 SHORT = """## In short
 
-Holdfast's time over that of the best peer that does not only spin, in each column of the tables below: less than 1 is faster.
+Holdfast's time over that of the best peer that does not only spin, in each column of the tables below: less than 1 is faster. A
+range is of two measurements of ours in the same run that differ by more than a tenth.
 """
+
+
+def span(ends: list[float]) -> str:
+    """'0.48', or '0.48 to 0.61' of two measurements that differ."""
+    return " to ".join(unique([f"{end:.2f}" for end in ends]))
 
 
 def in_short(shown: list[Table]) -> str:
     """A line for each table: the ratios to the best peers."""
     lines = []
     for table in [t for t in shown if t.ratios]:
-        (least, where), (most, worst) = min(table.ratios), max(table.ratios)
-        mean = geometric_mean([ratio for ratio, _ in table.ratios])
+        (least, where), (most, worst) = min(table.ratios), max(table.ratios, key=lambda one: one[0][-1])
+        low, high = (geometric_mean([ends[n] for ends, _ in table.ratios]) for n in (0, -1))
         words = re.sub(r"( \([^()]*\)$|, ns.*)", "", table.title)
-        lines.append([words, f"{mean:.2f}", f"{least:.2f}: {where}", f"{most:.2f}: {worst}"])
+        lines.append([words, span([low, high]), f"{span(least)}: {where}", f"{span(most)}: {worst}"])
     return SHORT + "\n" + markdown(["table", "mean", "least", "most"], lines) + "\n" if lines else ""
 
 
@@ -184,7 +191,7 @@ def worst(archive: list[Results], names: tuple[str, ...]) -> str:
         rows = [r for r in results.of(row.table, "peer") if r.place == row.place and r.parks and r.valid and r.ns]
         if tables.family(row.table).is_default(row) and row.valid and row.ns and rows:
             best = min(rows, key=lambda r: r.cost)
-            ratios = cards.range_of(results, row, lambda r, best=best: r.cost / best.cost)
+            ratios = range_of(results, row, lambda r, best=best: r.cost / best.cost)
             found.append((ratios, row, best.name, re.sub(r"\(R\)| Processor", "", machine(results, "cpu"))))
     if not found:
         return "-"

@@ -101,4 +101,4 @@ class Sized(Family):
 
         there = {size_of(r) for r in lines[self.names]}
         sizes = [size for size in COMPARED if size in there]
-        return comparison(f"{self.name}: GB/s (ratio of times to libc's)", sizes, lines, size_of, size_words, cell)
+        return comparison(results, f"{self.name}: GB/s (ratio of times to libc's)", sizes, lines, size_of, size_words, cell)

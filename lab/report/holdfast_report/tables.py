@@ -69,12 +69,12 @@ class Lockref(Family):
         return self.shown(rows)
 
 
-def shared_processors(name: str, rows: list[Row]) -> list[Table]:
+def shared_processors(results: Results, name: str, rows: list[Row]) -> list[Table]:
     """On one processor, unpinned, and beside busy processes: processor time."""
     rows = [r for r in rows if r.shares_processors]
     cell = lambda row: fmt_time(row.cost)  # noqa: E731
     title = f"{name} on shared processors: ns of processor time (not pinned: of time)"
-    return comparison(title, unique([r.case for r in rows]), by_name(rows), lambda r: r.case, cell=cell)
+    return comparison(results, title, unique([r.case for r in rows]), by_name(rows), lambda r: r.case, cell=cell)
 
 
 class Mutex(Family):
@@ -99,8 +99,8 @@ class Mutex(Family):
             work = f" with {section} of work" if section else ""
             title = f"{self.name}: lock + increment + unlock{work}, ns (fairness over 100 ms; longest wait of a thread)"
             cell = lambda row: self.with_longest(row, compared_cell(row, self.fairness_of))  # noqa: E731
-            out += comparison(title, group_threads(here), by_name(here), lambda r: r.threads, fmt_threads, cell)
-        return out + shared_processors(self.name, everywhere)
+            out += comparison(results, title, group_threads(here), by_name(here), lambda r: r.threads, fmt_threads, cell)
+        return out + shared_processors(results, self.name, everywhere)
 
 
 class Cond(Family):
@@ -113,8 +113,8 @@ class Cond(Family):
         everywhere = results.of(self.name, "ours", "peer")
         rows = [r for r in everywhere if not r.shares_processors]
         title = f"{self.name}: ns per turn, round or item (fairness)"
-        out = comparison(title, unique([r.case for r in rows]), by_name(rows), lambda r: r.case)
-        return out + shared_processors(self.name, everywhere)
+        out = comparison(results, title, unique([r.case for r in rows]), by_name(rows), lambda r: r.case)
+        return out + shared_processors(results, self.name, everywhere)
 
 
 class Rwlock(Family):
@@ -125,7 +125,7 @@ class Rwlock(Family):
         everywhere = [r for r in results.of(self.name, "ours", "peer") if r.threads <= (results.cpus or 1)]
         rows = [r for r in everywhere if not r.shares_processors and r.case.count(", ") == 1]
         title = f"{self.name}: read lock + two reads + unlock, ns (fairness)"
-        return comparison(title, unique([r.case for r in rows]), by_name(rows), lambda r: r.case)
+        return comparison(results, title, unique([r.case for r in rows]), by_name(rows), lambda r: r.case)
 
 
 FAMILIES = (

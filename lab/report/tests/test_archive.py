@@ -82,14 +82,15 @@ class Made(Temporary):
         shared = [row("mutex", "hf_mutex", "one processor", 5.0, threads=4, cpu_ns=30.0)]
         shared += [row("mutex", "peer:b", "one processor", 50.0, "peer", 4, waiter="parks", cpu_ns=10.0)]
         old, new = (mutex(10.0, a=2.0), "CPU", "2026-01-01"), (mutex(10.0, a=8.0, b=20.0, c_spin=1.0), "CPU", "2026-01-02")
-        archive = self.archive(a=old, b=new, c=(mutex(10.0, d=11.0) + shared, "Other", "2026-01-02"))
+        again = [row("mutex", "hf_mutex again", "contended", 12.1, "again", 2, base_variant="hf_mutex")]
+        archive = self.archive(a=old, b=new, c=(mutex(10.0, d=11.0) + again + shared, "Other", "2026-01-02"))
         self.shows(results_page.where_it_loses(archive), "mutex +200 % (one processor, 4 threads; b; Other);", "clear, copy -.")
         self.shows(results_page.where_it_loses(archive[:2]), "mutex +25 % (contended, 2 threads; a; CPU);")
         stale = {("a.json", "mutex")}
         page, _ = results_page.pages(archive, stale)
         self.shows(page, "| A*: CPU |", "| B: CPU |", "measured before the code of that table last changed")
         self.assertEqual(stale_of(archive, page), stale)
-        self.shows(page, "| mutex: lock + increment + unlock | 1.78 | 0.91: C, 2 threads: d | 5.00: A*, 2 threads: a |")
+        self.shows(page, "| mutex: lock + increment + unlock | 1.78 to 1.90 | 0.91 to 1.10: C, 2 threads: d | 5.00: A*, 2 threads: a |")
         self.assertLess(page.index("## In short"), page.index("## mutex"))
 
     def test_the_command(self):
