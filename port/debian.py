@@ -21,7 +21,7 @@ def system():
     return words.get("VERSION_CODENAME", "").strip('"') if words.get("ID") == "debian" else ""
 
 
-def another_release(name, state, kind="deb"):
+def another_release(name, state):
     """Lines for apt's configuration that select the release `name`, from the mirror that the system uses."""
     done = subprocess.run(["apt-get", "indextargets", "--format", "$(SITE) $(RELEASE) $(COMPONENT)",
                            "Created-By: Packages"], stdout=subprocess.PIPE, text=True, check=False)
@@ -30,12 +30,11 @@ def another_release(name, state, kind="deb"):
     if not sites:
         raise Unavailable("packages of Debian's %s: this system has no Debian mirror configured" % name)
     with open(os.path.join(state, "sources.list"), "w", encoding="utf-8") as text:
-        text.write("%s [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n"
-                   % (kind, sites[0], name))
+        text.write("deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n" % (sites[0], name))
     return 'Dir::Etc::sourcelist "%s/sources.list";\nDir::Etc::sourceparts "-";\n' % state
 
 
-def apt(build, *command, cwd=None, release, cpus=("amd64", "arm64"), kind="deb"):
+def apt(build, *command, cwd=None, release, cpus=("amd64", "arm64")):
     """Runs an apt command for these processors, with package lists below `build`: the system's lists stay unchanged."""
     state = os.path.join(build, "apt")
     for folder in ("lists/partial", "cache/archives/partial"):
@@ -45,8 +44,8 @@ def apt(build, *command, cwd=None, release, cpus=("amd64", "arm64"), kind="deb")
         text.write('APT::Architectures { %s };\nAPT::Sandbox::User "root";\n'
                    'Dir::State::lists "%s/lists";\nDir::Cache "%s/cache";\n'
                    % ("".join('"%s"; ' % cpu for cpu in cpus), state, state))
-        if release != system() or kind != "deb":
-            text.write(another_release(release, state, kind))
+        if release != system():
+            text.write(another_release(release, state))
     done = subprocess.run(command, cwd=cwd, env={**os.environ, "APT_CONFIG": config, "LC_ALL": "C"},
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -71,17 +70,6 @@ def unpack(build, folder, packages, release, excluded=(), **more):
         if tar.returncode != 0:
             raise Unavailable("can't unpack " + deb)
     shutil.rmtree(debs)
-
-
-def source(folder, package):
-    """Downloads and unpacks the original source of a package of this system's release. Returns the folder that it made."""
-    os.makedirs(folder, exist_ok=True)
-    options = {"release": system(), "kind": "deb-src", "cwd": folder}
-    apt(folder, "apt-get", "-q", "update", **options)
-    apt(folder, "apt-get", "-q", "source", "--download-only", package, **options)
-    archive = glob.glob(os.path.join(folder, package + "_*.orig.tar.*[!c]"))[0]
-    subprocess.run(["tar", "-x", "-C", folder, "-f", archive], check=True)
-    return glob.glob(os.path.join(folder, package + "-*", ""))[0]
 
 
 def initramfs(path, root, files):
