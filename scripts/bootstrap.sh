@@ -79,6 +79,7 @@ docs)
 bare) required+=("${bare[@]}") ;;
 programs)
 	optional "this program, or the load on it" redis-server redis-tools memcached libmemcached-tools mariadb-server sysbench \
+		unbound dnsperf \
 		rocksdb-tools stress-ng default-jdk-headless pbzip2 lbzip2 pigz zstd xz-utils x265 ffmpeg silversearcher-ag \
 		ripgrep ugrep git python3-numpy sqlite3 lmdb-utils gdbmtool elfutils file
 	;;

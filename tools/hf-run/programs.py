@@ -172,6 +172,21 @@ def rsyslogd(prefix, work):
     return {"speed": 1 / number("seconds: (.*)", output), "cpu": cpu, "output": "done"}
 
 
+def unbound(prefix, work):
+    """Each query reads two read-write locks that all threads share."""
+    need("unbound", "dnsperf")
+    port, config, queries = free_port(), os.path.join(work, "unbound.conf"), os.path.join(work, "queries")
+    with open(config, "w", encoding="ascii") as file:
+        file.write('server:\n interface: 127.0.0.1\n port: %s\n num-threads: 4\n do-daemonize: no\n chroot: ""\n username: ""\n'
+                   ' pidfile: ""\n use-syslog: no\n local-zone: "test." static\n local-data: "a.test. A 127.0.0.1"\n' % port)
+    with open(queries, "w", encoding="ascii") as file:
+        file.write("a.test A\n")
+    with Server(prefix, port, "unbound", "-d", "-c", config) as server:
+        output, cpu = server.measure("dnsperf", "-s", "127.0.0.1", "-p", port, "-d", queries, "-n", "200000", "-c", "8", "-T", "2")
+    return {"speed": number(r"Queries per second: +([\d.]+)", output), "cpu": cpu, "output": "lost: %d" % (
+        number(r"Queries lost: +(\d+)", output))}
+
+
 def mariadb(prefix, work):
     need("mariadbd", "mariadb-install-db", "sysbench")
     data, port = os.path.join(work, "mariadb"), free_port()
@@ -244,7 +259,8 @@ def child(prefix, _):
 
 PROGRAMS = {
     "start": start, "child": child,
-    "redis": redis, "memcached": memcached, "rsyslogd": rsyslogd, "mariadb": mariadb, "rocksdb": rocksdb("overwrite"),
+    "redis": redis, "memcached": memcached, "unbound": unbound, "rsyslogd": rsyslogd, "mariadb": mariadb,
+    "rocksdb": rocksdb("overwrite"),
     "rocksdb-read": rocksdb("fillseq,readwhilewriting"), "sysbench-mutex": sysbench, "stress-ng-mutex": stress_ng,
     "python3": timed("/usr/bin/python3", "-B", "{gil}"),
     "javac": timed("javac", "-proc:none", "-d", "{java}/classes", "{java}/Many.java"),
