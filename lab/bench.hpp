@@ -243,9 +243,10 @@ struct Table {
 const std::vector<Table> &tables();
 
 /* Each is defined in the file of its table. */
-Cells refcount_cells, spinlock_cells, mutex_cells, cond_cells, rwlock_cells, lockref_cells, holder_cells,
-	handoff_cells, clear_cells, copy_cells, verbs_cells, loop_cells, fault_cells, guard_cells,
-	region_cells, openclose_cells, sparse_cells, mount_cells, readdir_cells;
+Cells refcount_cells, spinlock_cells, mutex_cells, cond_cells, rwlock_cells, lockref_cells,
+	holder_cells, handoff_cells, clear_cells, copy_cells, verbs_cells, loop_cells, fault_cells,
+	guard_cells, region_cells, validate_cells, openclose_cells, sparse_cells, mount_cells,
+	readdir_cells;
 /* The monotonic clock, and the processor time of this thread, in nanoseconds. */
 double now_ns();
 double thread_ns();

@@ -63,6 +63,8 @@ const std::vector<Table> &tables()
 		  "load" },
 		{ "guard", "a copy that meets no fault, beside other ways to survive one", "memcpy",
 		  guard_cells },
+		{ "validate", "lock and unlock with HF_VALIDATE, by the number of other locks held",
+		  "off", validate_cells, "off" },
 #if HF_LAB_HAVE_TMPFS
 		{ "openclose", "open, read 64 bytes, close in tmpfs, with each implementation",
 		  "default", openclose_cells },

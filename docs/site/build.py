@@ -63,6 +63,20 @@ def whole_theme(html):
     write(style, re.sub(r"@import url\(/(javascript/[\w./-]+)\);", loaded, read(style)))
 
 
+def label_cells(html):
+    """Give each cell the head of its column, which the style sheet shows on a phone, where each row of a table is a card."""
+    def table(match):
+        heads = [re.sub("<[^>]*>|\"", "", head).strip() for head in re.findall(r"<th\b[^>]*>(.*?)</th>", match[0], re.DOTALL)]
+
+        def row(found):
+            left = iter(heads)
+            return re.sub(r"<td\b", lambda _: '<td data-head="%s"' % next(left, ""), found[0])
+        return re.sub(r"<tr\b.*?</tr>", row, match[0], flags=re.DOTALL)
+
+    for path in glob.glob(os.path.join(html, "**", "*.html"), recursive=True):
+        write(path, re.sub(r"<table\b.*?</table>", table, read(path), flags=re.DOTALL))
+
+
 class Site:
     def __init__(self, root, out):
         self.root, self.out, self.source = root, out, os.path.join(out, "source")
@@ -235,6 +249,7 @@ class Site:
                                 check=False).returncode
         if not status:
             whole_theme(target)
+            label_cells(target)
         return status
 
     def manual(self):

@@ -12,7 +12,7 @@
   build      `make docs` prints no warning of Sphinx, which checks all links and pictures
   pages      each entry is on its header's page, and each function has a manual page
   files      no page loads other sites' files, no script is a module, which a browser does not load from a disk, no style sheet
-             loads a file from a server's root, and no file is a link
+             loads a file from a server's root, no file is a link, and each cell names its column for phones
   manual     `mandoc -T lint` prints no warning
   install    if the library is built, `man hf_refcount_inc` finds the manual that `cmake --install` installs
 
@@ -67,7 +67,7 @@ def files(folder):
     paths = [path for kind in ("**/*.html", "_static/**/*.js", "_static/**/*.css")
              for path in glob.glob(kind, root_dir=folder, recursive=True)]
     texts = {path: checks.read(os.path.join(folder, path)) for path in paths}
-    bad = {".html": r"""<script\b[^>]*\stype="module"|"""
+    bad = {".html": r"""<td\b(?! data-head=)|<script\b[^>]*\stype="module"|"""
                     r"""<(?:(?:img|script|iframe)\b[^>]*\ssrc|link\b(?![^>]*rel="(?:canonical|search)")[^>]*\shref)="(?:\w+:|//).*""",
            ".js": r"^\s*(?:import\b(?!\s*\()|export\b).*", ".css": r"(?:@import\s+(?:url\()?|url\()[\"']?(?:/|\w+:(?!image)).*"}
     links = [path for path in glob.glob("**", root_dir=folder, recursive=True) if os.path.islink(os.path.join(folder, path))]

@@ -272,6 +272,10 @@ FAMILIES = (
         names="hf_region_begin() around code that you cannot change",
     ),
     Family(
+        "validate",
+        "Lock and unlock of a mutex by one thread that holds so many others meanwhile, with -DHF_VALIDATE=1 and without.",
+    ),
+    Family(
         "openclose",
         "open, read 64 bytes and close in tmpfs/, built once with each implementation; each thread has its own table of"
         " descriptors. hot file: one file for all threads. file each: a file per thread, in one directory. 4 deep: one"
