@@ -2,8 +2,8 @@
 /*
  * hf-tmpfs-fuse [SOURCE] MOUNTPOINT [-o OPTION,...] [-f] [-d] [-s] - mounts the file system.
  *
- * Serves it by libfuse's threads until umount, fusermount3 -u or SIGTERM, then checks every count and
- * frees everything. Exits with 1 if a count was wrong or a misuse was reported.
+ * Serves it by libfuse's threads until umount, fusermount3 -u or SIGTERM, then checks every count
+ * and frees everything. Exits with 1 if a count was wrong or a misuse was reported.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -45,8 +45,8 @@ static const char *const passed[] = {
 };
 
 /*
- * Ignored: options of mount(8), which fstab may contain; and options of the kernel that ask for what
- * is so in any case, or that the server serves by itself.
+ * Ignored: options of mount(8), which fstab may contain; and options of the kernel that ask for
+ * what is so in any case, or that the server serves by itself.
  */
 static const char *const dropped[] = {
 	"defaults",     "auto",       "noauto",    "nofail",   "user",       "user=",

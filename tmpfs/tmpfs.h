@@ -25,11 +25,12 @@
  *
  * Meaning
  *   The calls behave as on Linux's tmpfs, including their errors, except that what the kernel does
- *   for a mount is not done here: no permission is checked (EACCES), a write leaves setuid as it is,
- *   symlinks are not followed (as with `nosymfollow`), and "." and ".." are listed but not looked up.
- *   FIFOs, sockets and devices can be created but not opened (ENXIO). The access time is updated as
- *   with `relatime`. Times are ordered with those of the kernel's file systems: what is changed
- *   later, here or there, is not older. From Linux 6.13 on a file descriptor is kept for that.
+ *   for a mount is not done here: no permission is checked (EACCES), a write leaves setuid as it
+ *   is, symlinks are not followed (as with `nosymfollow`), and "." and ".." are listed but not
+ *   looked up. FIFOs, sockets and devices can be created but not opened (ENXIO). The access time is
+ *   updated as with `relatime`. Times are ordered with those of the kernel's file systems: what is
+ *   changed later, here or there, is not older. From Linux 6.13 on a file descriptor is kept for
+ *   that.
  *
  * Errors
  *   -errno. If several errors apply, the one that Linux returns. Each call may return -ENOMEM, and
@@ -191,9 +192,9 @@ HF_TMPFS_API void hf_tmpfs_act_as(uid_t uid, gid_t gid);
  * that it passes.
  *
  * A path is names with slashes between them; one that begins with a slash starts at the root, any
- * other at the node. Every path can cause ENOENT, ENOTDIR, ENAMETOOLONG, ELOOP (a symlink is not the
- * last name) and EINVAL (no name, "." or ".."); ENOTDIR also if the node is not a directory, ENOENT
- * also if it has been removed. Two nodes of different file systems cause EXDEV.
+ * other at the node. Every path can cause ENOENT, ENOTDIR, ENAMETOOLONG, ELOOP (a symlink is not
+ * the last name) and EINVAL (no name, "." or ".."); ENOTDIR also if the node is not a directory,
+ * ENOENT also if it has been removed. Two nodes of different file systems cause EXDEV.
  *
  * *node is set to the node that was found or made, with a reference. Except in lookup, `node` may
  * be NULL.

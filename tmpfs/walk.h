@@ -12,8 +12,8 @@ struct tmpfs_walk {
 };
 
 /*
- * A path starts at `dir`, to which the caller has a reference; with a slash, at the root. This finds
- * the dentry of its last name, with a reference:
+ * A path starts at `dir`, to which the caller has a reference; with a slash, at the root. This
+ * finds the dentry of its last name, with a reference:
  */
 TMPFS_PRIVATE int tmpfs_walk_entry(struct tmpfs_inode *dir, const char *path,
 				   struct tmpfs_dentry **found);
