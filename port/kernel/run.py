@@ -58,11 +58,11 @@ PROCESSORS = {
 }
 
 NO_SITE = {
-    "amd64": ("internal/arch/x86_64/access.h", '''uint8_t value, size_t len)
+    "amd64": ("internal/arch/x86_64/access.h", '''void *dst, size_t len)
 {
 	__asm__ volatile("1:\\trep stosb\\n"
 			 "2:\\n" HF_SITE("1b", "2b")
-			 : "+&D"(dst), "+&c"(len)''', '''uint8_t value, size_t len)
+			 : "+&D"(dst), "+&c"(len)''', '''void *dst, size_t len)
 {
 	__asm__ volatile("1:\\trep stosb\\n"
 			 "2:\\n"
