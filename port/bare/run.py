@@ -40,7 +40,7 @@ LDFLAGS = ["-nostdlib", "-static", "-Wl,--build-id=none", "-Wl,-z,noexecstack",
            "-Wl,--no-warn-rwx-segments", "-T", os.path.join(HERE, "link.ld")]
 
 PORT = ["start.S", "board.c", "seam.c", "libc.c", "main.c", "seam_test.c"]
-SRC = ["report/report.c", *("nofault/%s.c" % name for name in ("choose", "generic", "memory", "string", "list", "words")),
+SRC = ["report/report.c", *("nofault/%s.c" % name for name in ("choose", "generic", "memory", "search", "string", "list", "words")),
        "nofault/arch/aarch64.c", "cpu/cpu.c"]
 
 # Mutations of the headers: (file, text that occurs once, its replacement).

@@ -152,6 +152,17 @@ HF_DETAIL_FETCH_NOFAULT(fetch_add, 64, "lock xaddq")
  * what is left, whether they end or fault. They go upwards (ABI: the direction flag is clear).
  */
 
+/* hf_arch_rep_stosb - clear `len` bytes. Returns the bytes that are left. */
+HF_INLINE size_t hf_arch_rep_stosb(volatile void *dst, size_t len)
+{
+	__asm__ volatile("1:\trep stosb\n"
+			 "2:\n" HF_SITE("1b", "2b")
+			 : "+&D"(dst), "+&c"(len)
+			 : "a"(0)
+			 : "memory");
+	return len;
+}
+
 /* hf_arch_rep_stosb_of - set `len` bytes to `value`. Returns the bytes that are left. */
 HF_INLINE size_t hf_arch_rep_stosb_of(volatile void *dst, uint8_t value, size_t len)
 {
@@ -161,12 +172,6 @@ HF_INLINE size_t hf_arch_rep_stosb_of(volatile void *dst, uint8_t value, size_t 
 			 : "a"(value)
 			 : "memory");
 	return len;
-}
-
-/* hf_arch_rep_stosb - clear `len` bytes. Returns the bytes that are left. */
-HF_INLINE size_t hf_arch_rep_stosb(volatile void *dst, size_t len)
-{
-	return hf_arch_rep_stosb_of(dst, 0, len);
 }
 
 /* hf_arch_rep_stosq - clear `words` words of 8 bytes. Returns the words that are left. */
