@@ -36,34 +36,47 @@ __thread volatile struct hf_detail_mark *volatile hf_detail_mark;
 		hf_detail_mark = marked.before;                                                    \
 	} while (0)
 
-/* @src NULL: zeros. */
+HF_NO_SANITIZE static size_t clear_marked(volatile char *dst, size_t len, size_t unit)
+{
+	volatile char *volatile start = dst; /* kept: the loop changes a copy */
+	volatile size_t left = len;
+
+	MARKED(
+		dst + len, NULL, left,
+		{
+			volatile char *p = start;
+
+			for (; left && ((uintptr_t)p & (unit - 1)); left--)
+				*p++ = 0;
+			for (; unit == 8 && left >= 8; left -= 8, p += 8)
+				*(volatile hf_detail_w8 *)p = 0;
+			for (; left; left--)
+				*p++ = 0;
+		},
+		(void)0);
+	return left;
+}
+
 HF_NO_SANITIZE static size_t copy_marked(volatile char *dst, const volatile char *src, size_t len,
 					 size_t wanted)
 {
-	bool together = !src || !(((uintptr_t)dst ^ (uintptr_t)src) & (wanted - 1));
-	volatile size_t unit = together ? wanted : 1, left = len;
-	/* Kept: the loop changes copies. */
+	volatile size_t unit = ((uintptr_t)dst ^ (uintptr_t)src) & (wanted - 1) ? 1 : wanted;
 	volatile char *volatile to_start = dst;
 	const volatile char *volatile from_start = src;
+	volatile size_t left = len;
 
 	MARKED(
-		dst + len, src ? src + len : NULL, left,
+		dst + len, src + len, left,
 		{
 			volatile char *to = to_start;
 			const volatile char *from = from_start;
 
-			while (left) {
-				size_t n = left >= 8 && !((uintptr_t)to & 7) ? unit : 1;
-
-				if (n == 8)
-					*(volatile hf_detail_w8 *)to =
-						from ? *(const volatile hf_detail_w8 *)from : 0;
-				else
-					*to = from ? *from : 0;
-				to += n;
-				from += from ? n : 0;
-				left -= n;
-			}
+			for (; left && ((uintptr_t)to & (unit - 1)); left--)
+				*to++ = *from++;
+			for (; unit == 8 && left >= 8; left -= 8, to += 8, from += 8)
+				*(volatile hf_detail_w8 *)to = *(const volatile hf_detail_w8 *)from;
+			for (; left; left--)
+				*to++ = *from++;
 		},
 		(void)0);
 	return left;
@@ -71,7 +84,7 @@ HF_NO_SANITIZE static size_t copy_marked(volatile char *dst, const volatile char
 
 HF_NO_SANITIZE size_t hf_detail_clear_bytes(void *dst, size_t len)
 {
-	return copy_marked((volatile char *)dst, NULL, len, 1);
+	return clear_marked((volatile char *)dst, len, 1);
 }
 
 HF_NO_SANITIZE size_t hf_detail_copy_bytes(void *dst, const void *src, size_t len)
@@ -81,7 +94,7 @@ HF_NO_SANITIZE size_t hf_detail_copy_bytes(void *dst, const void *src, size_t le
 
 HF_NO_SANITIZE size_t hf_detail_clear_generic(void *dst, size_t len)
 {
-	return copy_marked((volatile char *)dst, NULL, len, 8);
+	return clear_marked((volatile char *)dst, len, 8);
 }
 
 HF_NO_SANITIZE size_t hf_detail_copy_generic(void *dst, const void *src, size_t len)

@@ -421,6 +421,12 @@ static void copy_range(const struct operation *v, unsigned char *start, size_t s
 	if (!any(3))
 		copy_one(v, &v->other, &v->bad, "source unmapped, destination ",
 			 v->other.edge - (size + 1 - any((uint32_t)size + 2)), start, size);
+	if (size && !any(16)) /* NULL is an address as any other */
+		judge(v, "source NULL, ",
+		      v->copy(away, NULL, size) != size || !is_untouched(&v->other, away, 0)
+			      ? "not refused"
+			      : NULL,
+		      "size %zu", size);
 }
 
 /* ---- move --------------------------------------------------------------------------------- */
