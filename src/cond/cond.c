@@ -46,12 +46,7 @@ static __thread int32_t spin_pause __attribute__((tls_model("initial-exec")));
 
 enum { CREDIT_MAX = 8, PAUSE_MIN = 32, PAUSE_MAX = 1024 };
 
-/*
- * A thread spins in each wait as long as its spins end with a signal. After one that does not, it
- * spins in one of 32 waits only, then in one of 64, and so on up to 1,024, until a spin ends with a
- * signal: the signaller may need this processor, and then no spin can succeed. With one processor
- * it never spins.
- */
+/* As cond.h says: the signaller may need this processor, and then no spin can succeed. */
 static bool should_spin(void)
 {
 	return hf_env_processors() > 1 && (HF_COND_CREDIT > 0 || ++HF_COND_CREDIT > 0);
