@@ -243,9 +243,9 @@ struct Table {
 const std::vector<Table> &tables();
 
 /* Each is defined in the file of its table. */
-Cells refcount_cells, spinlock_cells, mutex_cells, cond_cells, rwlock_cells, lockref_cells, holder_cells,
-	handoff_cells, clear_cells, copy_cells, verbs_cells, loop_cells, fault_cells, guard_cells,
-	region_cells, openclose_cells, sparse_cells, mount_cells, readdir_cells;
+Cells refcount_cells, spinlock_cells, mutex_cells, cond_cells, rwlock_cells, lockref_cells,
+	holder_cells, handoff_cells, clear_cells, copy_cells, verbs_cells, loop_cells, fault_cells,
+	guard_cells, region_cells, openclose_cells, sparse_cells, mount_cells, readdir_cells;
 /* The monotonic clock, and the processor time of this thread, in nanoseconds. */
 double now_ns();
 double thread_ns();
@@ -299,22 +299,13 @@ private:
 class Progress {
 public:
 	Progress(const std::vector<Plan> &plans, const Limit &limit);
-	virtual ~Progress();
+	~Progress();
 	void begin(const Plan &plan, const Cell &cell);
-	/* Called by a cell that takes long: the share of its run that is done. */
-	static void within(double share);
-
-protected:
-	/* The time since the beginning, and left_ms() of all plans with the current run. */
-	virtual void show(double now_ms, double rest_ms);
-	virtual bool due(double now_ms); /* whether it is time to show it */
 
 private:
 	const std::vector<Plan> &plans_;
 	const Limit &limit_;
-	const Plan *plan_ = nullptr;
-	const Cell *cell_ = nullptr;
-	double began_ms_ = 0, shown_ms_ = 0;
+	double shown_ms_ = 0;
 	bool terminal_;
 };
 
