@@ -300,22 +300,13 @@ private:
 class Progress {
 public:
 	Progress(const std::vector<Plan> &plans, const Limit &limit);
-	virtual ~Progress();
+	~Progress();
 	void begin(const Plan &plan, const Cell &cell);
-	/* Called by a cell that takes long: the share of its run that is done. */
-	static void within(double share);
-
-protected:
-	/* The time since the beginning, and left_ms() of all plans with the current run. */
-	virtual void show(double now_ms, double rest_ms);
-	virtual bool due(double now_ms); /* whether it is time to show it */
 
 private:
 	const std::vector<Plan> &plans_;
 	const Limit &limit_;
-	const Plan *plan_ = nullptr;
-	const Cell *cell_ = nullptr;
-	double began_ms_ = 0, shown_ms_ = 0;
+	double shown_ms_ = 0;
 	bool terminal_;
 };
 

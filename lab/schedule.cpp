@@ -169,63 +169,30 @@ void fit(std::vector<Plan> *plans, double ms)
 
 /* ---- progress ------------------------------------------------------------------------------- */
 
-static Progress *current;
-
 Progress::Progress(const std::vector<Plan> &plans, const Limit &limit)
 	: plans_(plans), limit_(limit), terminal_(isatty(STDERR_FILENO))
 {
-	current = this;
 }
 
 Progress::~Progress()
 {
-	current = nullptr;
 	if (terminal_)
 		fprintf(stderr, "\r\033[K");
 }
 
 void Progress::begin(const Plan &plan, const Cell &cell)
 {
-	plan_ = &plan;
-	cell_ = &cell;
-	began_ms_ = limit_.passed_ms();
-	if (due(began_ms_))
-		show(began_ms_, left_ms(plans_));
-}
-
-void Progress::within(double share)
-{
-	if (!current || !current->cell_)
-		return;
-	const Cell &cell = *current->cell_;
-	double now = current->limit_.passed_ms(), run = now - current->began_ms_;
-
-	if (!current->due(now))
-		return;
-	/* The time of this run as it seems now, in place of what it was thought to take. */
-	double thought = run_ms(cell, slowness(current->plans_));
-	double seems = share > 0.02 ? run / share : std::max(thought, run);
-
-	current->show(now, left_ms(current->plans_) - thought + seems - run);
-}
-
-bool Progress::due(double now_ms)
-{
-	if (now_ms - shown_ms_ < (terminal_ ? 200 : 3000))
-		return false;
-	shown_ms_ = now_ms;
-	return true;
-}
-
-void Progress::show(double now_ms, double rest_ms)
-{
-	const Row &row = cell_->rows.front();
+	const double now_ms = limit_.passed_ms(), rest_ms = left_ms(plans_);
+	const Row &row = cell.rows.front();
 	const std::string left = std::to_string(static_cast<int>(rest_ms / 1e3)) + " s left";
 
+	if (now_ms - shown_ms_ < (terminal_ ? 200 : 3000))
+		return;
+	shown_ms_ = now_ms;
 	fprintf(stderr,
 		terminal_ ? "\r\033[K%s: %3.0f %% done, %s  %s, %s"
 			  : "%s: %3.0f %% done, %s; %s, %s\n",
-		plan_->table->name, 100 * now_ms / std::max(1.0, now_ms + rest_ms), left.c_str(),
+		plan.table->name, 100 * now_ms / std::max(1.0, now_ms + rest_ms), left.c_str(),
 		row.variant.c_str(), row.case_name.c_str());
 	fflush(stderr);
 }

@@ -118,33 +118,28 @@ double alone()
 	return best;
 }
 
-template <bool stores>
 uint64_t pass_message(void *, int me, const int *stop)
 {
 	uint64_t mine = static_cast<uint64_t>(me), n = 0;
 
 	while (!__atomic_load_n(stop, __ATOMIC_RELAXED)) {
-		if (!stores) {
-			uint64_t expected = mine;
+		uint64_t expected = mine;
 
-			n += hf_atomic64_try_cmpxchg_relaxed(&own.word, &expected, mine ^ 1);
-		} else if (hf_atomic64_load_acquire(&own.word) == mine) {
-			hf_atomic64_store_seq_cst(&own.word, mine ^ 1);
-			n++;
-		}
+		n += hf_atomic64_try_cmpxchg_relaxed(&own.word, &expected, mine ^ 1);
 	}
 	return n;
 }
 
-/* Half of a round trip by compare-and-swap (as core-to-core-latency has it) or load and store. */
-double message(int a, int b, lab::loop_t loop)
+/* Half of a round trip by compare-and-swap, as core-to-core-latency has it. */
+double message(int a, int b)
 {
 	double best = INFINITY;
 
 	/* More rounds if a busy machine did not run both threads at once. */
 	for (int round = 0; round < 3 || (best == INFINITY && round < 100); round++) {
 		hf_atomic64_store_relaxed(&own.word, 0);
-		lab::Window window = lab::run_window(2, window_ms, loop, { nullptr }, { a, b });
+		lab::Window window =
+			lab::run_window(2, window_ms, pass_message, { nullptr }, { a, b });
 
 		if (window.total() > 10)
 			best = std::min(best, window.wall_ns / static_cast<double>(window.total()));
@@ -291,8 +286,7 @@ int classify_command(const std::vector<std::string> &words)
 
 	for (size_t a = 0; a < n; a += a == 0 ? step : 4 * step) {
 		for (size_t b = a + 1; b < n; b += a == 0 ? 1 : step) {
-			double swaps = message(list[a].id, list[b].id, pass_message<false>);
-			double stores = message(list[a].id, list[b].id, pass_message<true>);
+			double swaps = message(list[a].id, list[b].id);
 
 			if (swaps > 1e6) {
 				printf("message %d to %d: not measured, because the threads did "
@@ -301,10 +295,8 @@ int classify_command(const std::vector<std::string> &words)
 				continue;
 			}
 			by_distance[distance(list[a], list[b])].push_back(swaps);
-			printf("message %d to %d (%s): %.1f ns by compare-and-swap, round trip "
-			       "%.1f; %.1f by load and store\n",
-			       list[a].id, list[b].id, distance_names[distance(list[a], list[b])],
-			       swaps, 2 * swaps, stores);
+			printf("message %d to %d (%s): %.1f ns by compare-and-swap\n", list[a].id,
+			       list[b].id, distance_names[distance(list[a], list[b])], swaps);
 		}
 	}
 

@@ -17,8 +17,8 @@ namespace sim
 static const char usage[] =
 	R"(usage: hf-lab simulate --machine NAME|FILE.toml [--table NAME] [--threads LIST]
                        [--work LIST] [--between LIST] [--class LIST] [--variants LIST] [--seeds N]
-                       [--place HOW] [--set NAME=VALUE]... [--no-sweep] [--window-us N]
-                       [--against NAME [--by-class]] [--limit-s N] [--limit-events N] [--jobs N]
+                       [--set NAME=VALUE]... [--no-sweep] [--window-us N]
+                       [--against NAME] [--limit-s N] [--limit-events N] [--jobs N]
        hf-lab simulate --validate [--no-sweep] [--jobs N]
        hf-lab simulate --one-run VARIANT --machine NAME [--seed N] [--no-naps] ...
 
@@ -110,21 +110,12 @@ static const Row &matching_row(const std::vector<Row> &rows, const Row &row,
 
 /*
  * Prints a line for each variant and a column for each number of threads: the range over all
- * classes and works. With @by_class, or with several values of --between, there is a line for each
- * of them, and none for the base.
+ * classes and works. With several values of --between there is a line for each of them, and none
+ * for the base.
  */
-static void print_against(const std::vector<Row> &rows, const std::string &base, bool by_class)
+static void print_against(const std::vector<Row> &rows, const std::string &base)
 {
-	struct Line {
-		std::string variant, class_name; /* or "": all */
-		double between_ns;
-		bool operator==(const Line &o) const
-		{
-			return variant == o.variant && class_name == o.class_name &&
-			       between_ns == o.between_ns;
-		}
-	};
-	std::vector<Line> lines;
+	std::vector<std::pair<std::string, double>> lines; /* variant, between */
 	std::vector<std::string> variants;
 	std::vector<double> betweens;
 	std::vector<int> threads;
@@ -138,9 +129,8 @@ static void print_against(const std::vector<Row> &rows, const std::string &base,
 	if (std::find(variants.begin(), variants.end(), base) == variants.end())
 		fail("--against: '" + base + "' is not among the variants");
 	for (const Row &row : rows) {
-		if ((!by_class && betweens.size() == 1) || row.variant != base)
-			add_unique(&lines,
-				   { row.variant, by_class ? row.class_name : "", row.between_ns });
+		if (betweens.size() == 1 || row.variant != base)
+			add_unique(&lines, { row.variant, row.between_ns });
 	}
 	for (const char *what : { "speed", "fairness", "longest wait, us" }) {
 		std::string line = "| --- |";
@@ -151,11 +141,10 @@ static void print_against(const std::vector<Row> &rows, const std::string &base,
 			line += " --- |";
 		}
 		printf(" |\n%s\n", line.c_str());
-		for (const Line &one : lines) {
-			printf("| %s%s%s", one.variant.c_str(), by_class ? ", " : "",
-			       one.class_name.c_str());
+		for (const auto &[variant, between_ns] : lines) {
+			printf("| %s", variant.c_str());
 			if (betweens.size() > 1)
-				printf(", %.0f ns", one.between_ns);
+				printf(", %.0f ns", between_ns);
 			for (int t : threads) {
 				std::vector<double> values;
 				bool cell_cut = false;
@@ -166,9 +155,8 @@ static void print_against(const std::vector<Row> &rows, const std::string &base,
 				};
 
 				for (const Row &row : rows) {
-					if (row.variant != one.variant || row.threads != t ||
-					    row.between_ns != one.between_ns ||
-					    (by_class && row.class_name != one.class_name))
+					if (row.variant != variant || row.threads != t ||
+					    row.between_ns != between_ns)
 						continue;
 					const Row &other = matching_row(rows, row, base);
 					bool counts = std::isfinite(row.ns_per_op.middle);
@@ -204,7 +192,6 @@ static int one_run(const Plan &plan, const std::string &variant, uint64_t seed, 
 	one.threads = plan.threads.front();
 	one.work_ns = plan.work.front();
 	one.between_ns = plan.between.front();
-	one.processors = placed(one.machine, plan.place, one.threads);
 	one.window_ns = plan.window_ns;
 	one.seed = seed;
 	one.naps = naps;
@@ -254,26 +241,21 @@ int simulate_command(const std::vector<std::string> &words)
 {
 	Plan plan;
 	std::string machine, alone, against;
-	bool by_class = false, no_sweep = false, validates = false, no_naps = false;
+	bool no_sweep = false, validates = false, no_naps = false;
 	uint64_t seed = 1;
 	bool help = false;
 	using text = const std::string &;
-	const std::map<std::string, bool *> switches = {
-		{ "--validate", &validates }, { "--no-sweep", &no_sweep },
-		{ "--no-naps", &no_naps },    { "--by-class", &by_class },
-		{ "--help", &help },          { "-h", &help }
-	};
+	const std::map<std::string, bool *> switches = { { "--validate", &validates },
+							 { "--no-sweep", &no_sweep },
+							 { "--no-naps", &no_naps },
+							 { "--help", &help },
+							 { "-h", &help } };
 	const lab::Options options = {
 		{ "--machine", [&](text, text v) { machine = v; } },
 		{ "--table", [&](text, text v) { plan.table = v; } },
 		{ "--threads", [&](text o, text v) { plan.threads = thread_list(o, v); } },
 		{ "--work", [&](text o, text v) { plan.work = times(o, v); } },
 		{ "--between", [&](text o, text v) { plan.between = times(o, v); } },
-		{ "--place",
-		  [&](text, text v) {
-			  plan.place = v;
-			  (void)placed(Machine(), v, 0);
-		  } },
 		{ "--class", [&](text, text v) { plan.class_names = split(v); } },
 		{ "--variants", [&](text, text v) { plan.variants = split(v); } },
 		{ "--seeds", [&](text o, text v) { plan.seeds = to_integer(o, v, 1, 100); } },
@@ -340,9 +322,9 @@ int simulate_command(const std::vector<std::string> &words)
 	if (against.empty()) {
 		print_rows(plan, rows);
 	} else {
-		printf("SIMULATED, not measured: %s; against %s, over all %sworks\n",
-		       plan.file.title.c_str(), against.c_str(), by_class ? "" : "classes and ");
-		print_against(rows, against, by_class);
+		printf("SIMULATED, not measured: %s; against %s, over all classes and works\n",
+		       plan.file.title.c_str(), against.c_str());
+		print_against(rows, against);
 	}
 	return 0;
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <dirent.h>
 #include <stdexcept>
 
@@ -199,29 +198,21 @@ Machine load_machine(const std::string &path)
 	return File(path).read();
 }
 
-/* Tests set HOLDFAST_LAB_MACHINES. */
-static std::string folder_of_machines()
-{
-	const char *other = getenv("HOLDFAST_LAB_MACHINES");
-
-	return other ? other : HF_SIM_MACHINES;
-}
-
 std::string machine_path(const std::string &name)
 {
 	if (name.find('/') != std::string::npos ||
 	    (name.size() > 5 && name.compare(name.size() - 5, 5, ".toml") == 0))
 		return name;
-	return folder_of_machines() + "/" + name + ".toml";
+	return HF_SIM_MACHINES "/" + name + ".toml";
 }
 
 std::vector<std::string> machine_names()
 {
 	std::vector<std::string> names;
-	DIR *folder = opendir(folder_of_machines().c_str());
+	DIR *folder = opendir(HF_SIM_MACHINES);
 
 	if (!folder)
-		throw std::runtime_error("can't open " + folder_of_machines());
+		throw std::runtime_error("can't open " HF_SIM_MACHINES);
 	while (const dirent *entry = readdir(folder)) {
 		std::string name = entry->d_name;
 

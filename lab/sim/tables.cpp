@@ -325,25 +325,15 @@ std::vector<Machine> sweep(const Machine &prepared, int most_threads, const Sett
 	return list;
 }
 
-std::vector<int> placed(const Machine &machine, const std::string &how, int threads)
+std::vector<int> siblings_first(const Machine &machine, int threads)
 {
-	int caches = machine.caches(), sockets = static_cast<int>(machine.sockets);
-	int smt = static_cast<int>(machine.smt), all = machine.processors();
+	const int smt = static_cast<int>(machine.smt);
 	std::vector<int> list;
 
-	if (how != "cores" && how != "siblings" && how != "sockets")
-		throw std::runtime_error("--place takes cores, siblings or sockets, not '" + how +
-					 "'");
-	if (how == "cores")
-		return list;
 	for (int i = 0; i < threads; i++) {
-		int n = i % all;
+		int n = i % machine.processors();
 
-		if (how == "siblings")
-			list.push_back(n / smt + n % smt * caches);
-		else
-			list.push_back(n / caches * caches + n % sockets * (caches / sockets) +
-				       n % caches / sockets);
+		list.push_back(n / smt + n % smt * machine.caches());
 	}
 	return list;
 }
@@ -376,7 +366,6 @@ static void add_cases(const Plan &plan, const std::vector<Machine> &machines, Ro
 		int seeds = m == 0 ? plan.seeds : 1;
 
 		one.machine = machines[m];
-		one.processors = placed(machines[m], plan.place, one.threads);
 		for (int s = 1; s <= seeds; s++) {
 			one.seed = static_cast<uint64_t>(s);
 			cases->push_back(one);

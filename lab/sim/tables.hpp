@@ -72,12 +72,8 @@ Machine prepare(const Machine &file, const std::string &class_name, const Settin
 std::vector<Machine> sweep(const Machine &prepared, int most_threads,
 			   const Settings &settings = {});
 
-/*
- * The processor of each thread. `cores`: each on its own core while there are enough, which is the
- * empty list; `siblings`: all hardware threads of a core before the next core; `sockets`: on each
- * in turn.
- */
-std::vector<int> placed(const Machine &machine, const std::string &how, int threads);
+/* The processor of each thread: all hardware threads of a core before the next core. */
+std::vector<int> siblings_first(const Machine &machine, int threads);
 
 struct Range {
 	double middle = 0, low = 0, high = 0;
@@ -96,7 +92,6 @@ struct Plan {
 	std::string table;
 	std::vector<std::string> variants, class_names;
 	std::vector<int> threads;
-	std::string place = "cores";
 	std::vector<double> work, between = { 0 };
 	double window_ns = 0, limit_s = 60;
 	uint64_t event_limit = UINT64_MAX;

@@ -443,7 +443,7 @@ private:
 						  : Role::HELD_OUT;
 			Case one = base(m, "refcount", "unchecked", threads, 100);
 
-			one.processors = placed(m, "siblings", threads);
+			one.processors = siblings_first(m, threads);
 			add("EPYC guest, atomic increments", t + " (nearest first, and held)",
 			    "ns a pair", value, { role, missed ? 1.2 : 0.65, missed ? 1.9 : 1.35 },
 			    { one }, ns_per_op,

@@ -8,8 +8,7 @@
  *   hf-lab-rows slow       the time limit is reached
  *   hf-lab-rows robbed     others had the processors
  *   hf-lab-rows again      the same in the planned rounds only
- *   hf-lab-rows forecast   a line for each of several runs: what the line of progress announced
- *                          when a fifth of the time had passed, and how long the run took
+ *   hf-lab-rows limits     a line for each of several runs with a limit: how long it took
  *   hf-lab-rows levels     the levels of made-up times, and a row that has two, as text
  */
 #include "../../lab/bench.hpp"
@@ -84,7 +83,7 @@ static std::vector<Cell> cells(const Settings &)
 	return list;
 }
 
-/* ---- forecasts ------------------------------------------------------------------------------- */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 static double clock_ns; /* the made-up clock, which only the made-up cells advance */
 
@@ -95,7 +94,7 @@ struct Kind {
 	int least = 3;
 };
 
-/* Takes that long, `load` times as long from `busy_from_ms` on, and reports how far it is. */
+/* Takes that long, `load` times as long from `busy_from_ms` on. */
 static Cell costly(const Kind &kind, int number, double busy_from_ms, double load)
 {
 	Cell cell;
@@ -106,30 +105,15 @@ static Cell costly(const Kind &kind, int number, double busy_from_ms, double loa
 	cell.least = kind.least;
 	cell.setup_ms = kind.planned_ms - 2;
 	cell.run = [=](int) {
-		for (int step = 0; step < 20; step++) {
-			Progress::within(step / 20.0);
-			clock_ns += kind.really_ms / 20 * 1e6 *
-				    (clock_ns > busy_from_ms * 1e6 ? load : 1);
-		}
+		clock_ns += kind.really_ms * 1e6 * (clock_ns > busy_from_ms * 1e6 ? load : 1);
 		return std::vector<Sample>{ sample_of({ { 10 }, 100, false }, true) };
 	};
 	cell.planned = cell.rounds;
 	return cell;
 }
 
-/* Records each forecast. */
-class Recorder : public Progress {
-public:
-	using Progress::Progress;
-	std::vector<std::pair<double, double>> said; /* time passed, and time left */
-
-protected:
-	void show(double now_ms, double rest_ms) override { said.push_back({ now_ms, rest_ms }); }
-	bool due(double) override { return true; }
-};
-
-static void forecast(const char *name, double limit_ms, const std::vector<Kind> &kinds,
-		     double busy_from_ms = INFINITY, double load = 1)
+static void limited(const char *name, double limit_ms, const std::vector<Kind> &kinds,
+		    double busy_from_ms = INFINITY, double load = 1)
 {
 	static const Table table = { "made up", "", "cell 0", nullptr };
 	std::vector<Plan> plans;
@@ -142,16 +126,9 @@ static void forecast(const char *name, double limit_ms, const std::vector<Kind> 
 			plans.back().cells.push_back(costly(kind, number++, busy_from_ms, load));
 	}
 	Limit limit(limit_ms, [] { return clock_ns; });
-	Recorder progress(plans, limit);
+	Progress progress(plans, limit);
 
 	measure(&plans, limit, &progress, [] {});
-	double end = limit.passed_ms(), forecast = 0;
-
-	for (const auto &one : progress.said) {
-		forecast = one.first + one.second;
-		if (one.first >= end / 5)
-			break;
-	}
 	for (const Plan &plan : plans) {
 		for (const Cell &cell : plan.cells) {
 			int *least = cell.least > 3 ? &fewest_of_levels : &fewest;
@@ -159,13 +136,13 @@ static void forecast(const char *name, double limit_ms, const std::vector<Kind> 
 			*least = std::min(*least, cell.done);
 		}
 	}
-	printf("%s: said %.0f, took %.0f, limit %.0f, least rounds %d", name, forecast, end,
-	       limit_ms, fewest);
+	printf("%s: took %.0f, limit %.0f, least rounds %d", name, limit.passed_ms(), limit_ms,
+	       fewest);
 	printf(fewest_of_levels < 1000000 ? ", where levels are looked for %d\n" : "\n",
 	       fewest_of_levels);
 }
 
-static void forecasts()
+static void limits()
 {
 	const std::vector<Kind> usual = { { 30, 60, 4, 4 },
 					  { 100, 3, 250, 252 },
@@ -177,17 +154,13 @@ static void forecasts()
 	levels.push_back({ 20, 9, 40, 40, ROUNDS_OF_LEVELS });
 	for (Kind &kind : twice)
 		kind.really_ms *= 4;
-	forecast("as planned", INFINITY, usual);
-	forecast("as planned, limited", 60000, usual);
-	forecast("slow cells", INFINITY, slow);
-	forecast("slow cells, limited", 200000, slow);
-	forecast("an unplanned slow cell", INFINITY, unplanned);
-	forecast("an unplanned slow cell, limited", 180000, unplanned);
-	forecast("a slow machine", INFINITY, twice);
-	forecast("a slow machine, limited", 150000, twice);
-	forecast("a load that comes, limited", 150000, usual, 60000, 3);
-	forecast("two levels, limited", 87000, levels);
-	forecast("two levels, too little time", 83500, levels);
+	limited("as planned", 60000, usual);
+	limited("slow cells", 200000, slow);
+	limited("an unplanned slow cell", 180000, unplanned);
+	limited("a slow machine", 150000, twice);
+	limited("a load that comes", 150000, usual, 60000, 3);
+	limited("two levels", 87000, levels);
+	limited("two levels, too little time", 83500, levels);
 }
 
 static void levels()
@@ -226,8 +199,8 @@ int main(int argc, char **argv)
 
 	wrong = mode == "wrong";
 	robbed = mode == "robbed" ? INT_MAX / 2 : mode == "again" ? 3 * (1 + REPEATS) : 0;
-	if (mode == "forecast") {
-		forecasts();
+	if (mode == "limits") {
+		limits();
 		return 0;
 	}
 	if (mode == "levels") {

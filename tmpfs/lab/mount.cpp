@@ -296,8 +296,6 @@ std::vector<Sample> run_names(const std::string &variant, int names)
 	for (; ok && made < names; made++) {
 		if (made == names - last)
 			begin = now_ns();
-		if (made % 1000 == 0)
-			Progress::within(static_cast<double>(made) / names);
 		int fd = ::open((where.path + "/n" + std::to_string(made)).c_str(),
 				O_CREAT | O_EXCL | O_WRONLY, 0644);
 

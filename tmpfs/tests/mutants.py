@@ -170,7 +170,6 @@ MUTANTS = [
      ACCESS, "inherited"),
     ("mount: permissions are not checked", "fuse_options.c", "	if (fuse_opt_insert_arg(args, 1, \"-odefault_permissions\"))",
      "	if (0)", ACCESS, "permissions"),
-    ("mount: the server promises to clear setuid", "fuse.c", "FUSE_CAP_HANDLE_KILLPRIV |", "0 |", ACCESS, "setuid"),
     ("mount: open() truncates before setuid is cleared", "fuse.c", "FUSE_CAP_ATOMIC_O_TRUNC | ", "", ACCESS, "setuid"),
     ("mount: a closed file stays open", "fuse.c", "	reply(request, hf_tmpfs_close(table, (int)info->fh));",
      "	reply(request, 0);\n	(void)info;", MOUNT, "open_files"),

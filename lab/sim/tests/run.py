@@ -27,12 +27,8 @@ MACHINES = SIM / "machines"
 PROCESSORS = len(os.sched_getaffinity(0))  # that hf-lab uses
 
 
-def simulate(*words, machines=None):
-    environment = dict(os.environ)
-    if machines:
-        environment["HOLDFAST_LAB_MACHINES"] = str(machines)
-    return subprocess.run([LAB, "simulate", *map(str, words)], capture_output=True, text=True, check=False,
-                          env=environment, timeout=600)
+def simulate(*words):
+    return subprocess.run([LAB, "simulate", *map(str, words)], capture_output=True, text=True, check=False, timeout=600)
 
 
 def one_run(machine, table, variant, threads, *more):
@@ -77,15 +73,7 @@ class Hints(unittest.TestCase):
 
 
 class Retries(unittest.TestCase):
-    """The decisions of docs/design/0023, checked with today's headers."""
-
-    def speeds(self, machine, class_name, threads, base, variant, table="lockref"):
-        done = simulate("--machine", machine, "--class", class_name, "--threads", threads, "--work", 300, "--between", 30,
-                        "--seeds", 1, "--no-sweep", "--table", table, "--against", base, "--variants",
-                        "%s,%s" % (base, variant))
-        line = re.search(r"^\| %s \| (.*) \|$" % re.escape(variant), done.stdout, re.MULTILINE)
-        self.assertTrue(line, done.stderr)
-        return [float(x) for x in line[1].split(" | ")]
+    """The decisions of docs/design/0023 that its table does not show, checked with today's headers."""
 
     def test_the_number_of_processors_selects_the_wait_policy(self):
         for machine, few in (("cascadelake-2x24", "backoff"), ("graviton3", "late")):
@@ -97,16 +85,11 @@ class Retries(unittest.TestCase):
                     is_it = variant in ("bounded", "bounded count=" + wait)
                     self.assertEqual(run == runs["bounded"], is_it, (machine, cores, runs))
 
-    def test_with_many_processors_as_fast_as_without_waiting(self):
-        for table, base in (("lockref", "bounded"), ("rcuref", "inc_not_zero")):
-            none = base + (" count=none" if table == "lockref" else " wait=none")
-            for speed in self.speeds("cascadelake-2x24", "nearest-held", "24,48,96", none, base, table):
-                self.assertGreater(speed, 0.9, table)
-
     def test_no_collapse_where_requests_are_served_in_turn(self):
         for machine in ("thunderx2", "graviton3"):
-            for speed in self.speeds(machine, "fifo", "28", "bounded count=none", "bounded"):
-                self.assertGreater(speed, 2, machine)
+            none, default = (float(one_run(machine, "lockref", variant, 28, "--class", "fifo", "--work", 300, "--between", 30)["ns/op"])
+                             for variant in ("bounded count=none", "bounded"))
+            self.assertGreater(none / default, 2, machine)
 
 
 class Model(unittest.TestCase):
@@ -124,11 +107,6 @@ class Model(unittest.TestCase):
         run = one_run("thunderx2", "lockref", "locked count=none passes=0 beside=mcs", 224, "--work", 2000,
                       "--limit-events", 1000000)
         self.assertGreater(int(run["operations"]), 20)
-
-    def test_the_cost_of_polling_grows_with_the_threads(self):
-        ns = [float(one_run("graviton3", "spinlock", "ticket wait=none", threads, "--class", "nearest-held", "--set",
-                            "cores=16")["ns/op"]) for threads in (2, 16)]
-        self.assertGreater(ns[1] / ns[0], 2.5)
 
 
 class Polling(unittest.TestCase):
@@ -150,15 +128,6 @@ class Limits(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("cut: 1 runs", done.stdout)
 
-    def test_a_limit_in_events_is_the_same_on_every_host(self):
-        words = ("--machine", "thunderx2", "--threads", 28, "--variants", "unbounded", "--window-us", 2000,
-                 "--limit-events", 100000, "--seeds", 1, "--no-sweep")
-        first = simulate(*words)
-        self.assertIn("cut: 1 runs", first.stdout)
-        self.assertEqual(first.stdout, simulate(*words).stdout)
-        run = one_run("thunderx2", "lockref", "unbounded", 28, "--limit-events", 50000)
-        self.assertEqual(int(run["events"]), 50000)
-
     def test_no_cell_is_nan_or_infinite(self):
         for limit in (10, 20000):
             done = simulate("--machine", "thunderx2", "--threads", 64, "--variants", "bounded,unbounded", "--against",
@@ -173,7 +142,6 @@ class Limits(unittest.TestCase):
                               (("--machine", "thunderx2", "--set", "x=1"), "no parameter"),
                               (("--machine", "thunderx2", "--variants", "x"), "no variant"),
                               (("--machine", "thunderx2", "--table", "spinlock", "--variants", "mcs single"), "a pair"),
-                              (("--machine", "thunderx2", "--place", "x"), "--place takes"),
                               (("--machine", "thunderx2", "--threads", "0"), "takes a number"), (("--wrong", "1"), "no option")):
             done = simulate(*words)
             self.assertEqual(done.returncode, 2, words)
@@ -260,16 +228,6 @@ class Published(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         print(done.stdout)
         self.assertGreaterEqual(len(re.findall(r"(?m)^\* .*  ok$", done.stdout)), 30)  # held out
-
-    def test_another_machine_is_outside(self):
-        with tempfile.TemporaryDirectory() as folder:
-            for path in MACHINES.glob("*.toml"):
-                text = path.read_text(encoding="utf-8")
-                Path(folder, path.name).write_text(text.replace("hold_cycles = { value = 6", "hold_cycles = { value = 60"),
-                                                   encoding="utf-8")
-            done = simulate("--validate", "--no-sweep", machines=folder)
-        self.assertEqual(done.returncode, 1, done.stderr)
-        self.assertIn("OUTSIDE", done.stdout)
 
 
 class Committed(unittest.TestCase):
