@@ -25,6 +25,7 @@
 /* The table is in simulated memory. */
 #define HF_DETAIL_PARKING_IS_MODEL
 #include "../../src/parking/queue.c"
+#include "../../src/parking/move.c"
 #include "../../src/parking/to_lock.c"
 #include "../../src/parking/to_wait.c"
 

@@ -3,7 +3,7 @@
 #define HF_SRC_PARKING_QUEUE_H
 /*
  * queue - the table in which threads wait, and the queue of each of its buckets. to_lock.c and
- * to_wait.c are the two ways to wait in it.
+ * to_wait.c are the two ways to wait in it; move.c leads from the second to the first.
  *
  * State
  *   The table has HF_DETAIL_PARKING_BUCKETS buckets, chosen by a hash of the address at which a
@@ -133,17 +133,33 @@ void hf_detail_bucket_update(struct hf_detail_bucket *bucket, const void *lock, 
 bool hf_detail_enqueue(struct hf_detail_bucket *bucket, struct hf_detail_waiter *waiter,
 		       uint32_t if_first);
 
-/* ---- to_lock.c, for to_wait.c ---- */
+/* ---- to_lock.c ---- */
+
+/*
+ * Under the bucket's lock: marks the first waiter as one that is woken, if it is PARKED. Returns
+ * what the caller must wake, or NULL.
+ */
+hf_atomic32_t *hf_detail_mark_first_waking(struct hf_detail_bucket *bucket,
+					   const hf_atomic32_t *lock);
+
+/*
+ * Wakes a waiter, if @woken is not NULL. If that is the first one, and it does not sleep and is not
+ * about to look at the lock, the others must not rely on it: passes over it, and wakes the next one
+ * (W8).
+ */
+void hf_detail_wake_first(hf_atomic32_t *lock, hf_atomic32_t *woken);
 
 /* Waits with a waiter that is queued for a lock, until it is LOCKED, RELEASED or TIMED_OUT. */
 enum hf_detail_park hf_detail_wait_to_lock(struct hf_detail_waiter *waiter,
 					   hf_detail_try_lock_t *try_lock, uint64_t deadline);
 
-/* Takes out the sole waiter of a bucket if it waits at @at. Takes no lock, unless W7 needs it. */
-struct hf_detail_waiter *hf_detail_take_sole_at(const void *at);
-
 /* R: leaves @processor, which is the caller's, to a waiter for the lock that ran on it. */
 void hf_detail_leave_processor(hf_atomic32_t *lock, uint32_t processor);
+
+/* ---- move.c ---- */
+
+/* Takes out the sole waiter of a bucket if it waits at @at. Takes no lock, unless W7 needs it. */
+struct hf_detail_waiter *hf_detail_take_sole_at(const void *at);
 
 /*
  * Does the lock's word show that this thread holds it? Stores a mark for the next time if it has

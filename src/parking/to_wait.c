@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * to_wait - waiting for a signal: to queue and to park, to signal and to broadcast. queue.h has the
- * states and Q1 to Q9, to_lock.c has W, and src/cond/cond.c C1 to C6.
+ * states and Q1 to Q9, to_lock.c and move.c have W, and src/cond/cond.c C1 to C6.
  */
 #include "queue.h"
 

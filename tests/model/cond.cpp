@@ -617,7 +617,7 @@ public:
 	{
 		(void)object, (void)before;
 		marked_[rl::thread_index()] |= after == HF_DETAIL_WAITER_WAKING &&
-					       strcmp(at.func_, "mark_first_waking") == 0;
+					       strcmp(at.func_, "hf_detail_mark_first_waking") == 0;
 	}
 	void end() { check(parking_.empty(), "nothing is left in the table"); }
 };

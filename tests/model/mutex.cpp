@@ -31,7 +31,7 @@
 // MUTANT: unlock_without_fence HF_MUTANT=fence_light
 // MUTANT: parks_without_barrier HF_MUTANT=barrier_missing
 // MUTANT: need_not_published HF_MUTANT=fetch_add_missing HF_MUTANT_IN=hf_detail_bucket_update
-// MUTANT: not_marked_as_waking HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=mark_first_waking
+// MUTANT: not_marked_as_waking HF_MUTANT=store_relaxed_missing HF_MUTANT_IN=hf_detail_mark_first_waking
 // MUTANT: wake_up_lost HF_MUTANT=unpark_missing HF_MUTANT_IN=hf_detail_waiter_wake
 // MUTANT: park_torn HF_MUTANT=park_torn HF_MUTANT_IN=hf_detail_waiter_park
 // MUTANT: take_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=hf_detail_mutex_swap

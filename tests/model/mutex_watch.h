@@ -47,7 +47,7 @@ public:
 		const char *in = at.func_;
 		bool is_flag = object == &the_table->bucket[0].flags;
 
-		if (strcmp(in, "mark_first_waking") == 0)
+		if (strcmp(in, "hf_detail_mark_first_waking") == 0)
 			reached_[WOKEN_BY_UNLOCK]++;
 		else if (strcmp(in, "finish_wait") == 0)
 			reached_[WOKEN_BY_LEAVER]++;

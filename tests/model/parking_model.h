@@ -77,6 +77,7 @@ inline int32_t *spin_credit()
 }
 
 #include "../../src/parking/queue.c"
+#include "../../src/parking/move.c"
 #include "../../src/parking/to_lock.c"
 #include "../../src/parking/to_wait.c"
 

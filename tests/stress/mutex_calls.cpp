@@ -26,6 +26,7 @@ static uint32_t the_processor();
 #define hf_env_barrier_all count_barrier
 #define hf_env_processor the_processor
 #include "../../src/parking/queue.c"
+#include "../../src/parking/move.c"
 #include "../../src/parking/to_lock.c"
 #include "../../src/parking/to_wait.c"
 

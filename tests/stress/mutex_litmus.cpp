@@ -20,6 +20,7 @@
 #define HF_PARKING_TURN_NS 1000000000
 #define hf_env_yield() ((void)0) /* a yield would hide the race, and slow the test */
 #include "../../src/parking/queue.c"
+#include "../../src/parking/move.c"
 #include "../../src/parking/to_lock.c"
 #include "../../src/parking/to_wait.c"
 

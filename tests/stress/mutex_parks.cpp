@@ -9,6 +9,7 @@
 #include "../../src/mutex/mutex_shared.c"
 
 #include "../../src/parking/queue.c"
+#include "../../src/parking/move.c"
 #include "../../src/parking/to_lock.c"
 #include "../../src/parking/to_wait.c"
 

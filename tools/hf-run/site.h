@@ -26,7 +26,7 @@ uint64_t hf_run_profile_begin(void);
 void hf_run_profile_end(uint64_t start, enum hf_detail_profile_kind kind);
 
 /*
- * src/parking/to_lock.c: a mark in a mutex's word does not say who will unlock it, since programs
+ * src/parking/move.c: a mark in a mutex's word does not say who will unlock it, since programs
  * may let another thread do that.
  */
 #define HF_DETAIL_PARKING_TRUSTS_MARKS 0

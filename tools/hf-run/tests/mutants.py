@@ -76,7 +76,7 @@ MUTANTS = [
      "\tvoid *opened = hf_run_real()->dlopen(file, mode & ~RTLD_DEEPBIND);\n\n\t__asm__ volatile(\"\" ::: \"memory\");\n"
      "\treturn opened;", "opens", "cannot open shared object"),
     # As with HF_DETAIL_PARKING_TRUSTS_MARKS 1, and a pause in which another thread unlocks.
-    ("parking.trusts_marks", "src/parking/to_lock.c", "\t(void)lock;\n\treturn false;\n",
+    ("parking.trusts_marks", "src/parking/move.c", "\t(void)lock;\n\treturn false;\n",
      "\tuint32_t mark = hf_detail_parking_mark();\n\tbool is_mine = mark != 1 && hf_atomic32_load_relaxed(lock) == mark;\n\n"
      "\tif (is_mine)\n\t\tHF_RUN_PAUSE();\n\treturn is_mine;\n", "handoff"),
     ("errno.of_a_constructor", "src/process/process.c", "\terrno = kept;\n", "", "brief", r"^line \d+: errno == 0"),
