@@ -49,9 +49,10 @@
  *   A holder that is killed leaves the mutex locked: use hf_mutex_shared_lock_timeout().
  *
  * Fairness
- *   A thread spins for 10 us, then parks. The next waiter is awake, or an unlock wakes it. While
- *   threads wait, one that has run for 300 us makes room for one that last ran on its processor.
- *   The mutex is never locked on behalf of another thread.
+ *   A thread spins for 10 us, then parks; while spins end in vain, it parks at once most times.
+ *   Threads whose sections are tiny take turns of some microseconds. The next waiter is awake, or
+ *   an unlock wakes it. While threads wait, one that has run for 300 us makes room for one that
+ *   last ran on its processor. The mutex is never locked on behalf of another thread.
  *
  * fork
  *   In the child each mutex is locked or free as it was at the fork, and has no waiters. The child
@@ -257,7 +258,7 @@ HF_INLINE void hf_mutex_lock(hf_mutex_t *mutex) HF_ACQUIRE(mutex) HF_NO_THREAD_S
 /**
  * hf_mutex_lock_timeout - take the mutex, or give up after a time
  * @mutex:   the mutex
- * @timeout: in nanoseconds; 0 = spin briefly, but do not park
+ * @timeout: in nanoseconds; 0 = at most spin briefly, do not park
  *
  * Context:  as hf_mutex_lock()
  * Ordering: acquire if true; none if false

@@ -175,7 +175,7 @@ struct Thread {
 	/* Results. */
 	uint64_t operations = 0;
 	Time last_operation = 0, longest = 0;
-	alignas(uint64_t) int32_t local[6] = {};
+	alignas(uint64_t) int32_t local[10] = {};
 	uint32_t nodes = 0;
 };
 

@@ -14,6 +14,8 @@
 
 /* Thread-local in the library; here they belong to the simulated thread. */
 #define HF_MUTEX_UNLOCKS (*(uint32_t *)(void *)hf_sim_local(0))
+#define HF_MUTEX_LAST (*(const hf_atomic32_t **)(void *)hf_sim_local(6))
+#define HF_MUTEX_TRIED (*(uint64_t *)(void *)hf_sim_local(8))
 #define HF_PARKING_TURN (*(uint64_t *)(void *)hf_sim_local(2))
 #define HF_PARKING_SEEN (*(uint64_t *)(void *)hf_sim_local(4))
 

@@ -3,10 +3,10 @@
  * mutex - the slow paths of hf_mutex_t: how long to spin, and when to queue. The waiters, and why
  * no wake-up is lost (W), are in src/parking.
  *
- * A thread spins for 10 us, then queues. While threads wait, one whose turn is over makes room (R)
- * when it next finds the mutex locked: it queues at once, in exchange for a waiter that last ran on
- * its processor, if there is one. A thread that never finds the mutex locked yields its processor
- * instead.
+ * A thread spins for 10 us, then queues; while spins end in vain it leaves out most of them
+ * (parking/spin.h). While threads wait, one whose turn is over makes room (R) when it next finds
+ * the mutex locked: it queues at once, in exchange for a waiter that last ran on its processor, if
+ * there is one. A thread that never finds the mutex locked yields its processor instead.
  */
 #include "slow.h"
 
@@ -28,6 +28,24 @@
  */
 #ifndef HF_MUTEX_POLL_NS
 #define HF_MUTEX_POLL_NS 200
+#endif
+
+/*
+ * Batches (docs/design/0014-mutex.md). A waiter can't see how short the sections are: one that
+ * takes less time than the lock's line needs to get here looks like one of 100 ns. But a thread
+ * knows if it has waited for the lock, used it, and finds it locked again, all in HF_MUTEX_TINY_NS.
+ * For the next HF_MUTEX_BATCHES_NS each thread that finds the lock locked then pauses for
+ * HF_MUTEX_BATCH_NS before it tries, so that another one uses the lock some hundred times from its
+ * own cache.
+ */
+enum { HF_MUTEX_TINY_NS = 300, HF_MUTEX_BATCH_NS = 3200, HF_MUTEX_BATCHES_NS = 300000 };
+
+/* The lock that this thread last waited for, and since when it tried. The simulator has its own. */
+#ifndef HF_MUTEX_LAST
+#define HF_MUTEX_LAST last_lock
+#define HF_MUTEX_TRIED tried_since
+static __thread const hf_atomic32_t *last_lock __attribute__((tls_model("initial-exec")));
+static __thread uint64_t tried_since __attribute__((tls_model("initial-exec")));
 #endif
 
 /* While a wake-up is in flight, only one unlock in this many reads the clock. */
@@ -53,12 +71,38 @@ static bool lock_without_table(hf_atomic32_t *lock, hf_detail_try_lock_t *try_lo
 	return true;
 }
 
+/*
+ * Should this thread pause first? The bucket keeps the answer, so that all threads pause alike: a
+ * thread that pauses alone gets little of the lock. Threads that use two locks in turn never pause.
+ */
+static bool in_batches(const hf_atomic32_t *lock)
+{
+	hf_atomic64_t *end = &hf_detail_bucket_of(lock)->batches_end;
+	uint64_t until = hf_atomic64_load_relaxed(end), now = hf_env_deadline(0);
+
+	if (HF_MUTEX_LAST == lock && now - HF_MUTEX_TRIED < HF_MUTEX_TINY_NS &&
+	    until < now + HF_MUTEX_BATCHES_NS / 2) {
+		until = now + HF_MUTEX_BATCHES_NS;
+		hf_atomic64_store_relaxed(end, until);
+	}
+	HF_MUTEX_LAST = lock;
+	HF_MUTEX_TRIED = now;
+	return now < until;
+}
+
+/* The pause of a batch is part of the spin. */
 static bool spin_to_lock(hf_atomic32_t *lock, hf_detail_try_lock_t *try_lock)
 {
 	uint32_t parts = hf_env_processors() > HF_WAIT_FEW_PROCESSORS ? 1 : 2;
 	uint32_t ns = (HF_ARCH_BACKOFF_MIN_NS + parts - 1) / parts;
+	uint32_t left = HF_MUTEX_SPIN_NS;
 
-	for (uint32_t left = HF_MUTEX_SPIN_NS;; left -= ns) {
+	if (HF_MUTEX_SPIN_NS > HF_MUTEX_BATCH_NS && in_batches(lock)) {
+		hf_wait_ns(HF_MUTEX_BATCH_NS);
+		HF_MUTEX_TRIED = hf_env_deadline(0);
+		left -= HF_MUTEX_BATCH_NS;
+	}
+	for (;; left -= ns) {
 		if (try_lock(lock))
 			return true;
 		if (left <= ns)
@@ -67,6 +111,19 @@ static bool spin_to_lock(hf_atomic32_t *lock, hf_detail_try_lock_t *try_lock)
 		if (ns < HF_MUTEX_POLL_NS / parts)
 			ns *= 2;
 	}
+}
+
+/* Spins, unless the last spins for this lock have ended in vain. */
+static bool spin_if_it_pays(hf_atomic32_t *lock, hf_detail_try_lock_t *try_lock)
+{
+	struct hf_detail_spin *spin = &hf_detail_bucket_of(lock)->spin;
+	bool locked;
+
+	if (!HF_PARKING_SHOULD_SPIN(spin))
+		return false;
+	locked = spin_to_lock(lock, try_lock);
+	HF_PARKING_SPIN_ENDED(spin, !locked);
+	return locked;
 }
 
 enum hf_detail_park hf_detail_lock_contended(hf_atomic32_t *lock, hf_detail_try_lock_t *try_lock,
@@ -84,7 +141,7 @@ enum hf_detail_park hf_detail_lock_contended(hf_atomic32_t *lock, hf_detail_try_
 			result = hf_detail_park_to_lock(lock, try_lock, deadline,
 							HF_DETAIL_PARK_IN_EXCHANGE);
 		if (result == HF_DETAIL_PARK_NONE) {
-			if (spin_to_lock(lock, try_lock))
+			if (spin_if_it_pays(lock, try_lock))
 				return HF_DETAIL_PARK_NONE;
 			if (hf_detail_is_past(deadline))
 				return try_lock(lock) ? HF_DETAIL_PARK_NONE

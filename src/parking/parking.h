@@ -15,6 +15,7 @@
  *   They must return: no longjmp(), no C++ exception.
  */
 #include "holdfast/internal/parking.h"
+#include "spin.h"
 
 /* A model checker replaces these types to watch their accesses. */
 #ifndef HF_DETAIL_PARKING_BOOL
@@ -64,6 +65,8 @@ struct hf_detail_bucket {
 	hf_atomic64_t arrived; /* Q9 */
 	hf_atomic64_t born;    /* when this process's first waiter queued here; 0: none has */
 	uint64_t signals;      /* the signal mask of the lock's holder before it took the lock */
+	hf_atomic64_t batches_end;  /* when waiters stop to pause for batches: mutex.c */
+	struct hf_detail_spin spin; /* how spins for the bucket's locks have ended */
 } HF_ALIGNED(HF_ARCH_CACHE_LINE);
 
 struct hf_detail_parking {
@@ -79,6 +82,12 @@ struct hf_detail_parking {
 #define HF_DETAIL_RECHECK_NS 1000000
 #endif
 #define HF_DETAIL_RECHECK_MAX_NS (64 * (uint64_t)HF_DETAIL_RECHECK_NS)
+
+/* Models choose at random, and learn nothing. */
+#ifndef HF_PARKING_SHOULD_SPIN
+#define HF_PARKING_SHOULD_SPIN(spin) hf_detail_should_spin(spin)
+#define HF_PARKING_SPIN_ENDED(spin, in_vain) hf_detail_spin_ended(spin, in_vain)
+#endif
 
 /* How a wait has ended. */
 enum hf_detail_park {
@@ -189,12 +198,15 @@ void hf_detail_bucket_unlock(struct hf_detail_bucket *bucket);
 
 HF_END_DECLS
 
+HF_INLINE struct hf_detail_bucket *hf_detail_bucket_of(const void *at)
+{
+	return &hf_detail_parking_table()->bucket[HF_DETAIL_PARKING_INDEX(at)];
+}
+
 /* Flags of the bucket of a lock: not 0 if threads wait for it, or for another one of the bucket. */
 HF_INLINE uint32_t hf_detail_parking_flags(const hf_atomic32_t *lock)
 {
-	struct hf_detail_parking *table = hf_detail_parking_table();
-
-	return hf_atomic32_load_relaxed(&table->bucket[HF_DETAIL_PARKING_INDEX(lock)].flags);
+	return hf_atomic32_load_relaxed(&hf_detail_bucket_of(lock)->flags);
 }
 
 HF_INLINE uint32_t hf_detail_waiter_state(const struct hf_detail_waiter *waiter)

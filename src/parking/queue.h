@@ -182,11 +182,6 @@ void hf_detail_move_each(struct hf_detail_waiter *waiter, uint32_t processor);
 
 HF_END_DECLS
 
-static inline struct hf_detail_bucket *hf_detail_bucket_of(const void *at)
-{
-	return &hf_detail_parking_table()->bucket[HF_DETAIL_PARKING_INDEX(at)];
-}
-
 static inline hf_atomic32_t *hf_detail_need_of(const void *lock)
 {
 	return &hf_detail_parking_table()->need[HF_DETAIL_PARKING_INDEX(lock)];

@@ -274,11 +274,16 @@ static enum hf_detail_park park_until_woken(struct hf_detail_waiter *waiter,
 	return hf_detail_waiter_is_released(waiter) ? HF_DETAIL_PARK_RELEASED : HF_DETAIL_PARK_NONE;
 }
 
-/* Spins as the first waiter: WAKING -> HEAD, unless it acquires the lock at once. */
+/*
+ * Spins as the first waiter: WAKING -> HEAD. Not if it acquires the lock at once, or a spin would
+ * most likely end in vain.
+ */
 static enum hf_detail_park spin_as_head(struct hf_detail_waiter *waiter,
 					hf_detail_try_lock_t *try_lock, uint64_t deadline)
 {
 	uint32_t ns = HF_ARCH_BACKOFF_MIN_NS;
+	struct hf_detail_spin *spin = &hf_detail_bucket_of(waiter->lock)->spin;
+	bool spins = HF_PARKING_SHOULD_SPIN(spin);
 
 	for (uint32_t left = HF_PARKING_HEAD_SPIN_NS;; left -= ns) {
 		uint32_t state;
@@ -287,11 +292,15 @@ static enum hf_detail_park spin_as_head(struct hf_detail_waiter *waiter,
 			return HF_DETAIL_PARK_LOCKED;
 		if (hf_detail_is_past(deadline))
 			return HF_DETAIL_PARK_TIMED_OUT;
+		if (!spins)
+			return HF_DETAIL_PARK_NONE;
 		state = hf_detail_waiter_state(waiter);
 		if (state == HF_DETAIL_WAITER_WAKING || state == HF_DETAIL_WAITER_ABSENT)
 			(void)set_head(waiter, HF_DETAIL_WAITER_HEAD);
-		if (left <= ns)
+		if (left <= ns) {
+			HF_PARKING_SPIN_ENDED(spin, true);
 			return HF_DETAIL_PARK_NONE;
+		}
 		hf_wait_ns(ns);
 	}
 }

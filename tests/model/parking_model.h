@@ -38,7 +38,7 @@ public:
 #define HF_DETAIL_PARKING_BUCKETS 2
 #define HF_DETAIL_PARKING_INDEX(at) ((at) && (at) == hf_model::elsewhere ? 1u : 0u)
 #define HF_DETAIL_PARKING_MARK (hf_model::self().mark ? hf_model::self().mark : 1)
-#define HF_MUTEX_SPIN_NS 1
+#define HF_MUTEX_SPIN_NS 1 /* shorter than a batch, so there is none: it would only be a pause */
 #define HF_MUTEX_SHARED_SPIN_NS 1
 #define HF_MUTEX_POLL_NS 1
 #define HF_PARKING_HEAD_SPIN_NS 1
@@ -47,6 +47,8 @@ public:
 #define HF_PARKING_TURN hf_model::turn_began
 #define HF_PARKING_SEEN hf_model::turn_seen
 #define HF_MUTEX_UNLOCKS hf_model::unlocks
+#define HF_PARKING_SHOULD_SPIN(spin) ((void)(spin), *hf_model::spin_credit() > 0)
+#define HF_PARKING_SPIN_ENDED(spin, in_vain) ((void)(spin))
 #define HF_COND_SPIN_NS 1
 #define HF_COND_CREDIT (*hf_model::spin_credit())
 #define HF_COND_PAUSE hf_model::self().spin_pause
