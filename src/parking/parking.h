@@ -83,7 +83,7 @@ struct hf_detail_parking {
 #endif
 #define HF_DETAIL_RECHECK_MAX_NS (64 * (uint64_t)HF_DETAIL_RECHECK_NS)
 
-/* Models choose at random, and learn nothing. */
+/* Models always spin, and learn nothing. */
 #ifndef HF_PARKING_SHOULD_SPIN
 #define HF_PARKING_SHOULD_SPIN(spin) hf_detail_should_spin(spin)
 #define HF_PARKING_SPIN_ENDED(spin, in_vain) hf_detail_spin_ended(spin, in_vain)

@@ -47,7 +47,7 @@ public:
 #define HF_PARKING_TURN hf_model::turn_began
 #define HF_PARKING_SEEN hf_model::turn_seen
 #define HF_MUTEX_UNLOCKS hf_model::unlocks
-#define HF_PARKING_SHOULD_SPIN(spin) ((void)(spin), *hf_model::spin_credit() > 0)
+#define HF_PARKING_SHOULD_SPIN(spin) ((void)(spin), true)
 #define HF_PARKING_SPIN_ENDED(spin, in_vain) ((void)(spin))
 #define HF_COND_SPIN_NS 1
 #define HF_COND_CREDIT (*hf_model::spin_credit())
