@@ -282,8 +282,7 @@ static enum hf_detail_park spin_as_head(struct hf_detail_waiter *waiter,
 					hf_detail_try_lock_t *try_lock, uint64_t deadline)
 {
 	uint32_t ns = HF_ARCH_BACKOFF_MIN_NS;
-	struct hf_detail_spin *spin = &hf_detail_bucket_of(waiter->lock)->spin;
-	bool spins = HF_PARKING_SHOULD_SPIN(spin);
+	bool spins = HF_PARKING_SHOULD_SPIN(&hf_detail_bucket_of(waiter->lock)->spin);
 
 	for (uint32_t left = HF_PARKING_HEAD_SPIN_NS;; left -= ns) {
 		uint32_t state;
@@ -297,10 +296,8 @@ static enum hf_detail_park spin_as_head(struct hf_detail_waiter *waiter,
 		state = hf_detail_waiter_state(waiter);
 		if (state == HF_DETAIL_WAITER_WAKING || state == HF_DETAIL_WAITER_ABSENT)
 			(void)set_head(waiter, HF_DETAIL_WAITER_HEAD);
-		if (left <= ns) {
-			HF_PARKING_SPIN_ENDED(spin, true);
+		if (left <= ns)
 			return HF_DETAIL_PARK_NONE;
-		}
 		hf_wait_ns(ns);
 	}
 }

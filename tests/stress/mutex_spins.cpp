@@ -63,16 +63,19 @@ void expect(unsigned long got, unsigned long expected, const char *what)
 	stress::check(got == expected, "mutex_spins", "%s: %lu, not %lu", what, got, expected);
 }
 
-/* Each wait could spin twice, and 32, 64, ... 1,024 spins are left out. */
+/*
+ * Each wait could spin twice; 32, 64, ... 1,024 spins are left out. How the spin of a first waiter
+ * has ended is not learnt from.
+ */
 void spins_in_vain()
 {
 	expect(spins_in(1), 1, "spins in the first wait");
-	expect(spins_in(1000), 5, "spins in 1,000 waits");
-	expect(spins_in(10000), 20, "spins in 10,000 waits");
+	expect(spins_in(1000), 10, "spins in 1,000 waits");
+	expect(spins_in(10000), 40, "spins in 10,000 waits");
 	opens_at_once = true;
 	for (int i = 0; i < 1024 + 20; i++)
 		wait_for(&locks[0]);
-	expect(spins_in(1000), 4 + 1 + 5, "spins in 1,000 waits after some that succeeded");
+	expect(spins_in(1000), 19, "spins in 1,000 waits after some that succeeded");
 }
 
 /*
