@@ -229,6 +229,14 @@ Window run_window(int threads, int window_ms, loop_t loop, const std::vector<voi
 	return result;
 }
 
+std::string Placement::case_of(int threads) const
+{
+	return *name               ? name
+	       : threads == 1      ? "alone"
+	       : threads <= cpus() ? "contended"
+				   : "oversubscribed";
+}
+
 std::vector<int> Placement::where() const
 {
 	return one    ? std::vector<int>{ allowed_cpus().front() }

@@ -80,6 +80,8 @@ struct Placement {
 	bool busy = false; /* beside as many busy processes as there are processors */
 
 	std::vector<int> where() const;
+	/* How the name of a case begins. */
+	std::string case_of(int threads) const;
 	/* Whether throughput depends on others, or on one processor: then CPU time is judged. */
 	bool shared() const { return one || busy; }
 };

@@ -417,15 +417,6 @@ std::vector<Sample> run_lock(const Lock &lock, const Section &section, const Pla
 	return { sample };
 }
 
-std::string case_of(const Placement &placement, int threads, const Section &section)
-{
-	return (*placement.name     ? placement.name
-		: threads == 1      ? "alone"
-		: threads <= cpus() ? "contended"
-				    : "oversubscribed") +
-	       std::string(section.name);
-}
-
 } // namespace
 
 std::vector<Cell> mutex_cells(const Settings &settings)
@@ -471,8 +462,8 @@ std::vector<Cell> mutex_cells(const Settings &settings)
 		int threads = one.threads;
 
 		for (const Lock &lock : locks()) {
-			Row row("mutex", lock.name, lock.kind, case_of(placement, threads, section),
-				threads);
+			Row row("mutex", lock.name, lock.kind,
+				placement.case_of(threads) + section.name, threads);
 
 			row.labels["waiter"] = lock.waiter == Waiter::PARKS ? "parks" : "spins";
 			if (*lock.version)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table `rwlock`: read lock, read two words, unlock; one operation in so many writes both words.
+ * The table `rwlock`: read lock, read two words, unlock; one in so many operations writes them.
  *
  *   alone             one thread
  *   contended         one thread per processor, and two threads
@@ -81,12 +81,9 @@ struct PthreadRwlock {
 };
 
 #if HF_LAB_HAVE_ABSL
-struct AbslShared {
-	absl::Mutex m;
+struct AbslShared : AbslMutex {
 	void lock_shared() { m.ReaderLock(); }
 	void unlock_shared() { m.ReaderUnlock(); }
-	void lock() { m.Lock(); }
-	void unlock() { m.Unlock(); }
 };
 #endif
 
@@ -319,13 +316,10 @@ std::vector<Cell> rwlock_cells(const Settings &settings)
 		}
 	}
 	auto add = [&cells](const Placement &placement, int threads, const Mix &mix) {
-		std::string name = *placement.name     ? placement.name
-				   : threads == 1      ? "alone"
-				   : threads <= cpus() ? "contended"
-						       : "oversubscribed";
+		std::string name = placement.case_of(threads) + ", " + mix.name;
 
 		for (const Lock &lock : locks()) {
-			Row row("rwlock", lock.name, lock.kind, name + ", " + mix.name, threads);
+			Row row("rwlock", lock.name, lock.kind, name, threads);
 
 			row.labels["waiter"] = lock.waiter;
 			if (*lock.version)

@@ -7,44 +7,31 @@
  *
  * Use when / not when
  *   For data that many threads read and few write. If nearly all operations only read, reading
- *   scales with the processors, also in sections of a few nanoseconds. If one in a hundred or more
- *   writes, and sections are short, a mutex is as fast. Not for the lifetime of objects:
- *   refcount.h, lockref.h. Not in a signal handler; not between processes. Not in an environment
- *   without parking (HF_ENV_HAS_PARK is 0): this header is empty there.
+ *   scales with the processors, also in sections of a few nanoseconds. If one in ten writes, and
+ *   sections are short, a mutex is as fast. Not for the lifetime of objects: refcount.h, lockref.h.
+ *   Not in a signal handler; not between processes. Empty where threads can't park.
  *
  * Operations
  *   read_lock, read_unlock      enter beside other readers; leave
  *   write_lock, write_unlock    wait until no thread is inside, and keep all others out; leave
  *   *_trylock, *_lock_timeout   the same without waiting; or give up after a time
  *   downgrade                   a writer becomes a reader, and no other writer comes in between
- *   init, is_write_locked       initialize it as free; does a writer hold it?
+ *   init, is_write_locked       initialize it as free; is a writer inside?
  *
  * Example     examples/rwlock.c
  * Guards      C     HF_RWLOCK_READ_GUARD(&lock);   HF_RWLOCK_WRITE_GUARD(&lock);
  *             C++   hf::shared_mutex lock;         std::shared_lock<hf::shared_mutex> hold(lock);
- * Validation  -DHF_VALIDATE=1 reports recursion of writers, an upgrade, an unlock of the wrong
- *             kind or by another thread, long holds: validate.h.
+ * Validation  -DHF_VALIDATE=1 (validate.h) reports recursion, upgrades, wrong unlocks, long holds.
  * Profile     HOLDFAST_PROFILE=1 lists waits at exit, of readers and writers apart.
  *
  * Arguments   lock   initialized by HF_RWLOCK_INIT, by init, or with all bytes 0
  * Context     any thread. The thread that locked it must unlock it, of a reader as of a writer
  *
- * Ordering
- *   operation                            order
- *   init, is_write_locked                none
- *   read_lock, write_lock, and the       acquire (and none if they did not lock)
- *     try and timeout forms
- *   read_unlock, write_unlock            release
- *   downgrade                            release
- *
  * Policy
- *   A writer that has announced itself keeps new readers out, and waits for those inside. For a
- *   turn of 1 ms whoever runs may take the lock past threads that wait: as with a mutex, that keeps
- *   it busy while they get a processor. Then it is phase-fair: a reader that has waited so long
- *   enters when the next writer unlocks, before any other; a writer that has waited so long keeps
- *   readers out until it has entered. So neither starves, except a reader that can only be counted
- *   (see What it costs): it waits until it finds no writer. Among writers it is as among the
- *   threads of a mutex (mutex.h, Fairness).
+ *   A writer that has announced itself keeps new readers out, and waits for those inside. Whoever
+ *   runs may take the lock past threads that wait and do not run, as with a mutex. A reader that
+ *   has waited for a turn of 1 ms is overdue: it enters when the next writer unlocks, before any
+ *   other (phase-fair). So neither starves. Among writers it is as at a mutex (mutex.h, Fairness).
  *   A thread that reads a lock may read the same lock again, though a writer waits: else both would
  *   wait for ever. If it reads another one, it waits for that lock's writer like any thread, and
  *   two locks need an order, as two mutexes do. A reader that wants to write must unlock first.
@@ -54,39 +41,33 @@
  *   while threads only read. (On 32-bit ARM its store of 64 bits is a loop of exclusive accesses.)
  *   After its store a read_unlock does not touch the lock: so a thread that then write-locks it may
  *   free it. A waiter that times out has changed nothing.
- *   A thread that is stopped inside of the lock keeps others out; so does one that is stopped while
- *   it waits, if it has waited for a turn. One that ends inside of the lock leaves it locked.
+ *   A thread that is stopped inside keeps others out; so does one that is stopped while it waits
+ *   as a writer for readers, or overdue. One that ends inside leaves it locked.
  *
  * fork
- *   In the child no other thread is inside: neither a reader of the parent's, nor one that waited.
- *   Exceptions are those that the word counts (see What it costs), children of _Fork() or a bare
- *   clone(), and a pthread_atfork() handler that runs in the child before the library's, since it
- *   was registered earlier. What the forking thread held it holds in the child, and may unlock. A
- *   lock that another thread held or awaited as a writer stays locked.
+ *   In the child no other thread is inside, or overdue. Exceptions are readers that the word counts
+ *   (see What it costs), children of _Fork() or a bare clone(), and a pthread_atfork() handler that
+ *   runs before the library's. What the forking thread held it may unlock in the child. A lock that
+ *   another thread held or awaited as a writer stays locked.
  *
  * Copies
- *   As for mutex.h: the copies of the static library in a process share the readers' lines. If
- *   they do not (dlmopen(), or a linker that drops the library's notes), a reader of one copy and a
- *   writer of another one may be inside together.
+ *   The copies of the static library in a process share the readers' lines. If they do not
+ *   (mutex.h: dlmopen(), a linker that drops notes), a reader of one and a writer of another may be
+ *   inside together.
  *
  * What it costs
  *   A thread has a line of 64 bytes for what it reads, which is taken over when the thread has
  *   ended: it reads seven locks at a time. For an eighth, or if all 32,768 lines are in use, it is
- *   counted in the lock's word, by a compare-and-swap, and must not read that lock twice. A thread
- *   that gets no line is counted for as long as it lives.
+ *   counted in the lock's word, by a compare-and-swap, and must not read that lock twice.
  *   A writer looks at each line, at 2 ns for that of a thread at rest: at 16, or at twice as many
- *   as there were threads at a time.
- *   If the lock was only read for a while (BIAS), the writer first calls membarrier(), which
- *   interrupts each processor that runs the process: some microseconds. The first write after many
- *   reads took 0.25, 0.43 and 2.5 us with 1, 64 and 1,000 threads at rest, the next one 0.04, 0.17
- *   and 2.2 (docs/design/0045-rwlock.md). After it, reads cost a memory barrier more until some
- *   thousands of them have seen no writer. No BIAS where membarrier() is missing.
+ *   as there were threads at a time. If the lock was only read for a while (BIAS), it first calls
+ *   membarrier(), which interrupts each processor that runs the process: some microseconds. After
+ *   it, thousands of reads cost a memory barrier more; so do all where membarrier() is missing.
  *   Waiting costs what it costs at a mutex, and no operation is a cancellation point (mutex.h).
  *
- * Source      docs/design/0045-rwlock.md; the state and the proof: src/rwlock/rwlock.c; the policy
- *             for BIAS is like that of Dice and Kogan, "BRAVO", USENIX ATC 2019; phases: Brandenburg
- *             and Anderson, "Reader-writer synchronization for shared-memory multiprocessor
- *             real-time systems", ECRTS 2009
+ * Source      docs/design/0045-rwlock.md; state and proof: src/rwlock/rwlock.c. BIAS is like that
+ *             of Dice and Kogan, "BRAVO", USENIX ATC 2019; phases: Brandenburg and Anderson,
+ *             "Reader-writer synchronization for ... real-time systems", ECRTS 2009
  */
 #include "internal/guard.h"
 #include "internal/parking.h"
@@ -106,12 +87,9 @@ typedef struct HF_CAPABILITY("rwlock") hf_rwlock {
 	hf_atomic32_t word;
 } hf_rwlock_t;
 
-/* The bits of the word; src/rwlock/rwlock.c draws the state. */
-#define HF_DETAIL_RWLOCK_WRITER 1u /* a writer holds the lock, or waits for those inside to leave */
-#define HF_DETAIL_RWLOCK_INSIDE 2u /* it holds the lock */
-#define HF_DETAIL_RWLOCK_PHASE 4u  /* changes when a writer unlocks */
-#define HF_DETAIL_RWLOCK_BIAS 64u  /* readers need no barrier */
-#define HF_DETAIL_RWLOCK_ONE 128u  /* a reader that is counted here */
+/* The bits of the word that an inline function tests; src/rwlock/rwlock.c draws the state. */
+#define HF_DETAIL_RWLOCK_WRITER 1u /* a writer has announced itself, or is inside */
+#define HF_DETAIL_RWLOCK_BIAS 2u   /* readers need no barrier */
 
 /* What a thread reads: the address of the lock, in a slot. One line for each thread. */
 #ifndef HF_DETAIL_RWLOCK_SLOTS
@@ -134,18 +112,15 @@ extern __thread __attribute__((tls_model("initial-exec"))) struct hf_detail_rwlo
 /* A deadline: do not wait at all. */
 #define HF_DETAIL_RWLOCK_NOW 0u
 
-/*
- * All return true if they have locked. @is_stored: the lock's address is in this thread's first
- * slot.
- */
+/* Return true if they have locked. @is_stored: this thread's first slot has the lock's address. */
 bool hf_detail_rwlock_read_lock_slow(hf_atomic32_t *word, bool is_stored, uint64_t deadline)
 	HF_DETAIL_LINKED(hf_detail_rwlock_read_lock_slow) HF_API;
 bool hf_detail_rwlock_write_lock(hf_atomic32_t *word, uint64_t deadline)
 	HF_DETAIL_LINKED(hf_detail_rwlock_write_lock) HF_API;
 void hf_detail_rwlock_read_unlock_slow(hf_atomic32_t *word)
 	HF_DETAIL_LINKED(hf_detail_rwlock_read_unlock_slow) HF_API;
-/* After the store of an unlock: wakes who may enter now. */
-void hf_detail_rwlock_wake_writer(hf_atomic64_t *slot)
+/* After a reader's unlock, which may be the last access to the lock; after a writer's. */
+void hf_detail_rwlock_wake_writer(const hf_atomic32_t *word)
 	HF_DETAIL_LINKED(hf_detail_rwlock_wake_writer) HF_API;
 void hf_detail_rwlock_wake_all(hf_atomic32_t *word)
 	HF_DETAIL_LINKED(hf_detail_rwlock_wake_all) HF_API;
@@ -154,12 +129,12 @@ void hf_detail_rwlock_downgrade(hf_atomic32_t *word)
 
 HF_END_DECLS
 
-/* Must threads be woken that are parked at an address of this bucket? */
-HF_INLINE bool hf_detail_rwlock_needs_wake(const void *at)
+/* Must threads be woken that are parked at a lock of this bucket? Reads only the word's address. */
+HF_INLINE bool hf_detail_rwlock_needs_wake(const hf_atomic32_t *word)
 {
 	hf_atomic_fence_light();
 	return HF_UNLIKELY(hf_atomic32_load_relaxed(
-				   &hf_detail_parking_need[HF_DETAIL_PARKING_INDEX(at)]) != 0);
+				   &hf_detail_parking_need[HF_DETAIL_PARKING_INDEX(word)]) != 0);
 }
 
 HF_INLINE bool hf_detail_rwlock_read_lock(hf_atomic32_t *word, uint64_t deadline)
@@ -175,36 +150,50 @@ HF_INLINE bool hf_detail_rwlock_read_lock(hf_atomic32_t *word, uint64_t deadline
 			      HF_DETAIL_RWLOCK_BIAS))
 			return true;
 	}
-	if (!hf_detail_rwlock_read_lock_slow(word, is_stored, deadline))
-		return false;
-	HF_DETAIL_TSAN_ACQUIRE(word);
-	return true;
+	return hf_detail_rwlock_read_lock_slow(word, is_stored, deadline);
 }
 
 HF_INLINE void hf_detail_rwlock_read_unlock(hf_atomic32_t *word)
 {
 	struct hf_detail_rwlock_line *line = HF_DETAIL_RWLOCK_LINE;
 
-	HF_DETAIL_TSAN_RELEASE(word);
 	if (HF_UNLIKELY(!line || hf_atomic64_load_relaxed(&line->slot[0]) != (uintptr_t)word)) {
 		hf_detail_rwlock_read_unlock_slow(word);
 		return;
 	}
 	hf_atomic64_store_release(&line->slot[0], 0);
-	if (hf_detail_rwlock_needs_wake(&line->slot[0])) /* L3 */
-		hf_detail_rwlock_wake_writer(&line->slot[0]);
+	if (hf_detail_rwlock_needs_wake(word)) /* L3 */
+		hf_detail_rwlock_wake_writer(word);
 }
 
-/* The next phase begins: readers that have waited may enter. */
+/* WRITER -> 0, if it is there; also of a writer that gives up. Readers may become overdue now. */
 HF_INLINE void hf_detail_rwlock_write_unlock(hf_atomic32_t *word)
 {
-	uint32_t next = (hf_atomic32_load_relaxed(word) ^ HF_DETAIL_RWLOCK_PHASE) &
-			HF_DETAIL_RWLOCK_PHASE;
+	uint32_t writer = hf_atomic32_load_relaxed(word) & HF_DETAIL_RWLOCK_WRITER;
 
-	HF_DETAIL_TSAN_RELEASE(word);
-	hf_atomic32_store_release(word, next);
+	(void)hf_atomic32_fetch_sub_release(word, writer);
 	if (hf_detail_rwlock_needs_wake(word)) /* L3 */
 		hf_detail_rwlock_wake_all(word);
+}
+
+/* All ways to lock, with what validation and ThreadSanitizer learn of them. True = locked. */
+HF_INLINE bool hf_detail_rwlock_lock(hf_atomic32_t *word, bool reads, uint64_t deadline)
+{
+	bool waits = deadline != HF_DETAIL_RWLOCK_NOW, locked;
+
+	if (waits && !(reads ? HF_DETAIL_VALIDATE_LOCK_SHARED(word)
+			     : HF_DETAIL_VALIDATE_LOCK(word, hf_atomic32_load_relaxed(word) &
+								     HF_DETAIL_RWLOCK_WRITER)))
+		return true;
+	HF_DETAIL_TSAN_RW_LOCK(word, reads, waits);
+	locked = reads ? hf_detail_rwlock_read_lock(word, deadline)
+		       : hf_detail_rwlock_write_lock(word, deadline);
+	HF_DETAIL_TSAN_RW_ENDED(word, reads, waits, locked);
+	if (locked && reads)
+		HF_DETAIL_VALIDATE_LOCKED_SHARED(word);
+	else if (locked)
+		HF_DETAIL_VALIDATE_LOCKED(word);
+	return locked;
 }
 
 /**
@@ -216,31 +205,22 @@ HF_INLINE void hf_detail_rwlock_write_unlock(hf_atomic32_t *word)
 HF_INLINE void hf_rwlock_init(hf_rwlock_t *lock)
 {
 	HF_DETAIL_VALIDATE_INIT(&lock->word);
+	HF_DETAIL_TSAN_INIT(&lock->word);
 	hf_atomic32_store_relaxed(&lock->word, 0);
 }
 
 /**
- * hf_rwlock_is_write_locked - does a writer hold the lock?
+ * hf_rwlock_is_write_locked - does a writer hold the lock, or has it announced itself?
  *
  * Ordering: none; the answer may be stale
- * Return:   true = a writer is inside
+ * Return:   true = a writer is inside, or waits for readers to leave
  */
 HF_INLINE bool hf_rwlock_is_write_locked(const hf_rwlock_t *lock)
 {
-	return (hf_atomic32_load_relaxed(&lock->word) & HF_DETAIL_RWLOCK_INSIDE) != 0;
+	return (hf_atomic32_load_relaxed(&lock->word) & HF_DETAIL_RWLOCK_WRITER) != 0;
 }
 
 /* ---- to read ------------------------------------------------------------------------------ */
-
-HF_INLINE bool hf_detail_rwlock_reads(hf_rwlock_t *lock, uint64_t deadline)
-{
-	if (deadline != HF_DETAIL_RWLOCK_NOW && !HF_DETAIL_VALIDATE_LOCK_SHARED(&lock->word))
-		return true;
-	if (!hf_detail_rwlock_read_lock(&lock->word, deadline))
-		return false;
-	HF_DETAIL_VALIDATE_LOCKED_SHARED(&lock->word);
-	return true;
-}
 
 /**
  * hf_rwlock_read_lock - wait until no writer is inside or has announced itself, and enter
@@ -252,7 +232,7 @@ HF_INLINE bool hf_detail_rwlock_reads(hf_rwlock_t *lock, uint64_t deadline)
 HF_INLINE void hf_rwlock_read_lock(hf_rwlock_t *lock)
 	HF_ACQUIRE_SHARED(lock) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	(void)hf_detail_rwlock_reads(lock, HF_ENV_FOREVER);
+	(void)hf_detail_rwlock_lock(&lock->word, true, HF_ENV_FOREVER);
 }
 
 /**
@@ -260,15 +240,14 @@ HF_INLINE void hf_rwlock_read_lock(hf_rwlock_t *lock)
  * @lock:    the lock
  * @timeout: in nanoseconds; 0 = spin briefly, but do not park
  *
- * Context:  as hf_rwlock_read_lock()
+ * Context:  as hf_rwlock_read_lock(), and its errors
  * Ordering: acquire if true; none if false
- * Errors:   as hf_rwlock_read_lock()
  * Return:   true = locked
  */
 HF_INLINE HF_MUST_CHECK bool hf_rwlock_read_lock_timeout(hf_rwlock_t *lock, uint64_t timeout)
 	HF_TRY_ACQUIRE_SHARED(true, lock) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	return hf_detail_rwlock_reads(lock, hf_env_deadline(timeout));
+	return hf_detail_rwlock_lock(&lock->word, true, hf_env_deadline(timeout));
 }
 
 /**
@@ -281,7 +260,7 @@ HF_INLINE HF_MUST_CHECK bool hf_rwlock_read_lock_timeout(hf_rwlock_t *lock, uint
 HF_INLINE HF_MUST_CHECK bool hf_rwlock_read_trylock(hf_rwlock_t *lock)
 	HF_TRY_ACQUIRE_SHARED(true, lock) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	return hf_detail_rwlock_reads(lock, HF_DETAIL_RWLOCK_NOW);
+	return hf_detail_rwlock_lock(&lock->word, true, HF_DETAIL_RWLOCK_NOW);
 }
 
 /**
@@ -289,29 +268,18 @@ HF_INLINE HF_MUST_CHECK bool hf_rwlock_read_trylock(hf_rwlock_t *lock)
  *
  * Context:  the thread that has read-locked it. The next writer may free its memory at once
  * Ordering: release
- * Errors:   reported as LOCK_WRONG_OWNER if this thread does not read it, and nothing done; in
- *           another thread than the one that locked, too
+ * Errors:   reported as LOCK_WRONG_OWNER, and nothing done, if this thread does not read it
  */
 HF_INLINE void hf_rwlock_read_unlock(hf_rwlock_t *lock)
 	HF_RELEASE_SHARED(lock) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	if (HF_DETAIL_VALIDATE_UNLOCK_SHARED(&lock->word))
-		hf_detail_rwlock_read_unlock(&lock->word);
+	if (!HF_DETAIL_VALIDATE_UNLOCK_SHARED(&lock->word))
+		return;
+	HF_DETAIL_TSAN_RW_UNLOCK(&lock->word, true);
+	hf_detail_rwlock_read_unlock(&lock->word);
 }
 
 /* ---- to write ----------------------------------------------------------------------------- */
-
-HF_INLINE bool hf_detail_rwlock_writes(hf_rwlock_t *lock, uint64_t deadline)
-{
-	if (deadline != HF_DETAIL_RWLOCK_NOW &&
-	    !HF_DETAIL_VALIDATE_LOCK(&lock->word, hf_rwlock_is_write_locked(lock)))
-		return true;
-	if (!hf_detail_rwlock_write_lock(&lock->word, deadline))
-		return false;
-	HF_DETAIL_TSAN_ACQUIRE(&lock->word);
-	HF_DETAIL_VALIDATE_LOCKED(&lock->word);
-	return true;
-}
 
 /**
  * hf_rwlock_write_lock - keep new readers out, wait until no thread is inside, and enter
@@ -322,7 +290,7 @@ HF_INLINE bool hf_detail_rwlock_writes(hf_rwlock_t *lock, uint64_t deadline)
  */
 HF_INLINE void hf_rwlock_write_lock(hf_rwlock_t *lock) HF_ACQUIRE(lock) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	(void)hf_detail_rwlock_writes(lock, HF_ENV_FOREVER);
+	(void)hf_detail_rwlock_lock(&lock->word, false, HF_ENV_FOREVER);
 }
 
 /**
@@ -330,30 +298,28 @@ HF_INLINE void hf_rwlock_write_lock(hf_rwlock_t *lock) HF_ACQUIRE(lock) HF_NO_TH
  * @lock:    the lock
  * @timeout: in nanoseconds; 0 = spin briefly, but do not park
  *
- * Context:  as hf_rwlock_write_lock()
+ * Context:  as hf_rwlock_write_lock(), and its errors
  * Ordering: acquire if true; none if false
- * Errors:   as hf_rwlock_write_lock()
  * Return:   true = locked
  */
 HF_INLINE HF_MUST_CHECK bool hf_rwlock_write_lock_timeout(hf_rwlock_t *lock, uint64_t timeout)
 	HF_TRY_ACQUIRE(true, lock) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	return hf_detail_rwlock_writes(lock, hf_env_deadline(timeout));
+	return hf_detail_rwlock_lock(&lock->word, false, hf_env_deadline(timeout));
 }
 
 /**
  * hf_rwlock_write_trylock - enter as a writer if no thread is inside
  *
- * It may also fail if a thread tries to read at the moment, and does not enter.
- *
- * Context:  any thread. May call membarrier(), and keeps new readers out meanwhile
+ * Context:  any thread. May call membarrier(), and keeps new readers out meanwhile. May also fail
+ *           beside a thread that tries to read, and while readers are overdue
  * Ordering: acquire if true; none if false
  * Return:   true = locked
  */
 HF_INLINE HF_MUST_CHECK bool hf_rwlock_write_trylock(hf_rwlock_t *lock)
 	HF_TRY_ACQUIRE(true, lock) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	return hf_detail_rwlock_writes(lock, HF_DETAIL_RWLOCK_NOW);
+	return hf_detail_rwlock_lock(&lock->word, false, HF_DETAIL_RWLOCK_NOW);
 }
 
 /**
@@ -366,8 +332,10 @@ HF_INLINE HF_MUST_CHECK bool hf_rwlock_write_trylock(hf_rwlock_t *lock)
 HF_INLINE void hf_rwlock_write_unlock(hf_rwlock_t *lock)
 	HF_RELEASE(lock) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	if (HF_DETAIL_VALIDATE_UNLOCK(&lock->word, hf_rwlock_is_write_locked(lock)))
-		hf_detail_rwlock_write_unlock(&lock->word);
+	if (!HF_DETAIL_VALIDATE_UNLOCK(&lock->word, hf_rwlock_is_write_locked(lock)))
+		return;
+	HF_DETAIL_TSAN_RW_UNLOCK(&lock->word, false);
+	hf_detail_rwlock_write_unlock(&lock->word);
 }
 
 /**
@@ -379,7 +347,8 @@ HF_INLINE void hf_rwlock_write_unlock(hf_rwlock_t *lock)
 HF_INLINE void hf_rwlock_downgrade(hf_rwlock_t *lock) HF_RELEASE(lock)
 	HF_ACQUIRE_SHARED(lock) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	HF_DETAIL_TSAN_RELEASE(&lock->word);
+	HF_DETAIL_TSAN_RW_UNLOCK(&lock->word, false);
+	HF_DETAIL_TSAN_RW_ENDED(&lock->word, true, false, true);
 	HF_DETAIL_VALIDATE_LOCKED_SHARED(&lock->word);
 	hf_detail_rwlock_downgrade(&lock->word);
 }

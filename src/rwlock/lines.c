@@ -58,7 +58,7 @@ static void before_fork(void)
 static void in_child(void)
 {
 	struct hf_detail_rwlock_lines *lines = hf_detail_rwlock_lines();
-	uint32_t used = lines ? hf_detail_rwlock_lines_used(lines) : 0;
+	uint32_t used = hf_detail_rwlock_lines_used(lines);
 	uint64_t me = hf_detail_env_thread();
 
 	for (uint32_t n = 0; n < used; n++) {
@@ -76,6 +76,8 @@ static void in_child(void)
 		if (thread)
 			hf_atomic64_store_relaxed(&line->owner, owner - thread);
 	}
+	if (lines)
+		(void)hf_atomic32_fetch_add_relaxed(&lines->forks, 1);
 }
 
 __attribute__((constructor(101))) static void start_lines(void)
@@ -106,19 +108,27 @@ static bool change_owner(struct hf_detail_rwlock_line *line, uint64_t owner, uin
 	return hf_atomic64_try_cmpxchg_acq_rel(&line->owner, &owner, version + thread);
 }
 
-static struct hf_detail_rwlock_line *take_free(struct hf_detail_rwlock_lines *lines, uint32_t used,
-					       uint64_t me)
+/* Takes a line of @thread, 0 if it must be free. NULL = there is none. */
+static struct hf_detail_rwlock_line *take_line(struct hf_detail_rwlock_lines *lines, uint32_t used,
+					       uint64_t thread, uint64_t me)
 {
 	for (uint32_t n = 0; n < used; n++) {
-		uint64_t owner = hf_atomic64_load_relaxed(&lines->line[n].owner);
+		struct hf_detail_rwlock_line *line = &lines->line[n];
+		uint64_t owner = hf_atomic64_load_relaxed(&line->owner);
 
-		if (!thread_of(owner) && change_owner(&lines->line[n], owner, me))
-			return &lines->line[n];
+		for (; thread_of(owner) == thread; owner = hf_atomic64_load_relaxed(&line->owner)) {
+			if (change_owner(line, owner, me))
+				return line;
+		}
 	}
 	return NULL;
 }
 
-/* Frees the lines of threads that are gone (N2). One that ended inside of a lock keeps its own. */
+/*
+ * Frees the lines of threads that are gone (N2). One that ended inside of a lock keeps its own. What
+ * another thread frees at the same time is not kept either: else each such race would let the lines
+ * become more.
+ */
 static void sweep(struct hf_detail_rwlock_lines *lines, uint32_t used, uint64_t me)
 {
 	uint32_t kept = 0;
@@ -127,9 +137,11 @@ static void sweep(struct hf_detail_rwlock_lines *lines, uint32_t used, uint64_t 
 		struct hf_detail_rwlock_line *line = &lines->line[n];
 		uint64_t owner = hf_atomic64_load_acquire(&line->owner), thread = thread_of(owner);
 
-		if (thread && !(thread >> 32 == me >> 32 && hf_detail_env_thread_is_gone(thread) &&
-				line_is_empty(line) && change_owner(line, owner, 0)))
-			kept++;
+		if (thread && thread >> 32 == me >> 32 && hf_detail_env_thread_is_gone(thread) &&
+		    line_is_empty(line))
+			(void)change_owner(line, owner, 0);
+		else
+			kept += thread != 0;
 	}
 	hf_atomic32_store_relaxed(&lines->sweep_from, 2 * kept);
 }
@@ -144,25 +156,20 @@ struct hf_detail_rwlock_line *hf_detail_rwlock_claim(void)
 {
 	struct hf_detail_rwlock_lines *lines = hf_detail_rwlock_lines();
 	uint64_t me = hf_detail_env_thread();
-	uint32_t used = lines ? hf_detail_rwlock_lines_used(lines) : 0;
+	uint32_t used = hf_detail_rwlock_lines_used(lines);
 	struct hf_detail_rwlock_line *line;
 
-	for (uint32_t n = 0; n < used; n++) {
-		uint64_t owner = hf_atomic64_load_relaxed(&lines->line[n].owner);
-
-		/* Of another copy of the library; or its thread is gone, and this one has its number. */
-		while (thread_of(owner) == me) {
-			if (change_owner(&lines->line[n], owner, me)) /* N4 */
-				return &lines->line[n];
-			owner = hf_atomic64_load_relaxed(&lines->line[n].owner);
-		}
-	}
-	line = take_free(lines, used, me);
-	if (!line && lines && is_time_to_sweep(lines, used)) {
+	if (!lines)
+		return NO_LINE;
+	/* Of another copy; or its thread is gone, and this one has its number (N4). */
+	line = take_line(lines, used, me, me);
+	if (!line)
+		line = take_line(lines, used, 0, me);
+	if (!line && is_time_to_sweep(lines, used)) {
 		sweep(lines, used, me);
-		line = take_free(lines, used, me);
+		line = take_line(lines, used, 0, me);
 	}
-	while (!line && lines && used < HF_RWLOCK_LINES) {
+	while (!line && used < HF_RWLOCK_LINES) {
 		used = hf_atomic32_fetch_add_relaxed(&lines->used, 1); /* N1 */
 		if (used < HF_RWLOCK_LINES && change_owner(&lines->line[used], 0, me))
 			line = &lines->line[used];
@@ -172,39 +179,32 @@ struct hf_detail_rwlock_line *hf_detail_rwlock_claim(void)
 
 hf_atomic64_t *hf_detail_rwlock_find_slot(uint64_t value)
 {
+	hf_atomic64_t *found = NULL;
 	struct hf_detail_rwlock_lines *lines = hf_detail_rwlock_lines();
 	uint64_t me = hf_detail_env_thread();
-	uint32_t used = lines ? hf_detail_rwlock_lines_used(lines) : 0;
+	uint32_t used = hf_detail_rwlock_lines_used(lines);
 
-	for (uint32_t n = 0; n < used; n++) {
+	for (uint32_t n = 0; n < used && !found; n++) {
 		struct hf_detail_rwlock_line *line = &lines->line[n];
 
-		for (int i = 0; i < HF_DETAIL_RWLOCK_SLOTS; i++) {
-			if (hf_atomic64_load_relaxed(&line->slot[i]) == value &&
-			    thread_of(hf_atomic64_load_relaxed(&line->owner)) == me)
-				return &line->slot[i];
-		}
+		if (thread_of(hf_atomic64_load_relaxed(&line->owner)) == me)
+			found = hf_detail_rwlock_slot_with(line, value, NULL);
 	}
-	return NULL;
+	return found;
 }
 
 /* ---- BIAS ----------------------------------------------------------------------------------- */
 
-enum { NOT_KNOWN, HAS_BARRIER, HAS_NONE };
-
 bool hf_detail_bias_pays(void)
 {
 	struct hf_detail_rwlock_lines *lines = hf_detail_rwlock_lines();
-	uint32_t has;
+	uint64_t from = lines ? hf_atomic64_load_relaxed(&lines->bias_from) : HF_ENV_FOREVER;
 
-	if (!lines || hf_env_deadline(0) < hf_atomic64_load_relaxed(&lines->bias_from))
-		return false;
-	has = hf_atomic32_load_relaxed(&lines->has_barrier);
-	if (HF_UNLIKELY(has == NOT_KNOWN)) {
-		has = hf_env_barrier_now() ? HAS_BARRIER : HAS_NONE;
-		hf_atomic32_store_relaxed(&lines->has_barrier, has);
+	if (HF_UNLIKELY(!from)) {
+		from = hf_env_barrier_now() ? 1 : HF_ENV_FOREVER;
+		hf_atomic64_store_relaxed(&lines->bias_from, from);
 	}
-	return has == HAS_BARRIER;
+	return hf_env_deadline(0) >= from;
 }
 
 /*
@@ -216,13 +216,12 @@ enum { STORES_VISIBLE_NS = 10000000 };
 void hf_detail_bias_revoke(uint32_t rest)
 {
 	struct hf_detail_rwlock_lines *lines = hf_detail_rwlock_lines();
-	uint64_t start = hf_env_deadline(0), end, until;
+	uint64_t start = hf_env_deadline(0), end;
 
 	if (!hf_env_barrier_now()) {
-		hf_atomic32_store_relaxed(&lines->has_barrier, HAS_NONE);
-		until = hf_env_deadline(STORES_VISIBLE_NS);
-		while (!hf_detail_is_past(until))
-			(void)hf_env_park(&lines->has_barrier, HAS_NONE, until, HF_ENV_PRIVATE);
+		rest = UINT32_MAX;
+		while (!hf_detail_is_past(start + STORES_VISIBLE_NS))
+			hf_env_yield();
 		hf_atomic_fence_seq_cst();
 	}
 	end = hf_env_deadline(0);

@@ -3,10 +3,7 @@
 #define HF_SRC_LINES_H
 /*
  * lines - where the threads of a process note which locks they read, and the process's share of
- * BIAS.
- *
- * Use when / not when
- *   For hf_rwlock_t. A line is used by one thread, in as many copies of the library as there are.
+ * BIAS. For hf_rwlock_t.
  *
  * Invariants
  *   N1  `used` only grows, and a line is below it before its thread stores into a slot. So a writer
@@ -31,9 +28,9 @@
 
 struct hf_detail_rwlock_lines {
 	hf_atomic32_t used;
-	hf_atomic32_t sweep_from;  /* with how many lines to free some again (N2) */
-	hf_atomic64_t bias_from;   /* from when on a lock may have BIAS again */
-	hf_atomic32_t has_barrier; /* 0: not known; 1; 2: no */
+	hf_atomic32_t sweep_from; /* with how many lines to free some again (N2) */
+	hf_atomic64_t bias_from;  /* from when on a lock may have BIAS; 0: not known */
+	hf_atomic32_t forks;      /* how many lie between the first process and this one */
 	struct hf_detail_rwlock_line line[HF_RWLOCK_LINES];
 };
 
@@ -48,7 +45,7 @@ struct hf_detail_rwlock_lines *hf_detail_rwlock_lines(void);
  */
 struct hf_detail_rwlock_line *hf_detail_rwlock_claim(void);
 
-/* The slot with this value in a line of this thread; NULL = none has it. */
+/* The slot with this value in a line of this thread, of any copy; NULL = none has it. */
 hf_atomic64_t *hf_detail_rwlock_find_slot(uint64_t value);
 
 /* May a lock get BIAS now: is there a barrier, and was it not used much? */
@@ -58,16 +55,31 @@ bool hf_detail_bias_pays(void);
 void hf_detail_bias_revoke(uint32_t rest);
 
 /*
- * For hf-run: locks to read, counted, and waits only for a writer that is inside, not for one that
- * waits, as glibc's locks of the default kind. Readers may starve writers.
+ * For hf-run: a writer that keeps no reader out while it waits for those inside, as with glibc's
+ * default kind. Readers may starve it.
  */
-bool hf_detail_rwlock_read_lock_past(hf_atomic32_t *word, uint64_t deadline);
+bool hf_detail_rwlock_write_lock_last(hf_atomic32_t *word, uint64_t deadline);
+
+/* For hf-run: locks to read, and is counted: any thread may unlock it. */
+bool hf_detail_rwlock_read_lock_counted(hf_atomic32_t *word, uint64_t deadline);
 
 HF_END_DECLS
 
+/* A slot with this value, except @not_this; NULL = there is none. */
+static inline hf_atomic64_t *hf_detail_rwlock_slot_with(struct hf_detail_rwlock_line *line,
+							uint64_t value,
+							const hf_atomic64_t *not_this)
+{
+	for (int i = 0; line && i < HF_DETAIL_RWLOCK_SLOTS; i++) {
+		if (&line->slot[i] != not_this && hf_atomic64_load_relaxed(&line->slot[i]) == value)
+			return &line->slot[i];
+	}
+	return NULL;
+}
+
 static inline uint32_t hf_detail_rwlock_lines_used(const struct hf_detail_rwlock_lines *lines)
 {
-	uint32_t used = hf_atomic32_load_acquire(&lines->used);
+	uint32_t used = lines ? hf_atomic32_load_acquire(&lines->used) : 0;
 
 	return used < HF_RWLOCK_LINES ? used : HF_RWLOCK_LINES;
 }

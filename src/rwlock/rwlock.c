@@ -4,35 +4,24 @@
  *
  * State
  *   The word
- *     31            7     6     5   4   3     2        1        0
- *     [ count of readers | BIAS | age      | PHASE | INSIDE | WRITER ]
+ *     31    26 25      18 17         2      1        0
+ *     [ forks | overdue  | count     | BIAS | WRITER ]
  *
- *     WRITER   a writer has announced itself (it has the claim): no new reader enters
- *     INSIDE   that writer holds the lock; nobody else changes the word until it unlocks
- *     PHASE    changes with each unlock of a writer, and each downgrade
- *     age      how many samples of readers have found no writer since the last one unlocked
- *     BIAS     carried from age: readers go without a barrier, and a writer needs membarrier()
- *     count    readers that had no slot, or that entered past a waiting writer (for hf-run)
+ *     WRITER   a writer has announced itself (it has the claim), or is inside: no reader enters
+ *     BIAS     readers go without a barrier, and a writer needs membarrier()
+ *     count    readers inside that had no slot
+ *     overdue  readers that have waited for a turn: no other writer gets the claim before them
+ *     forks    of which process `overdue` is: in a child those readers do not exist
  *
- *   A slot of a thread's line, where L is the lock's address
- *     0             empty
- *     L             the thread reads L, or is trying to
- *     L | 1 | 2p    a mark: it waits for the writer in whose phase p it came
+ *   A slot of a thread's line: 0, or the lock's address L: the thread reads it, or is trying to
  *
  *   A reader
- *     0 -> L, no WRITER       inside
- *     0 -> L, WRITER -> 0     waits, with an empty slot, for a turn; then
- *     0 -> L, WRITER -> mark  waits;   PHASE has changed -> L, inside
- *                                      WRITER gone, same PHASE (it gave up) -> L, as at first
- *     L -> 0, mark -> 0       leaves; gives up
- *
+ *     0 -> L, no WRITER       inside;   L -> 0 leaves
+ *     0 -> L, WRITER -> 0     waits; after a turn overdue + 1, until it is inside or gives up
  *   A writer
- *     no WRITER -> WRITER     the claim: one writer at a time, waiters as those of a mutex
- *     BIAS: membarrier();     waits until no slot has L or a mark of the other phase
- *     count 0 -> INSIDE       inside
- *     WRITER -> 0             gives up: it has timed out; or, while its turn lasts, it waits for a
- *                             reader without the claim, and then competes for the claim again
- *     -> the other PHASE      unlock: the marks of this phase may enter; all other bits 0
+ *     no WRITER, no overdue -> WRITER    the claim: one at a time, waiters as those of a mutex
+ *     BIAS: membarrier(), BIAS -> 0;     then it waits until no slot has L and count is 0
+ *     WRITER -> 0                        unlocks, or gives up
  *
  * Invariants
  *   L1  Exclusion. A reader stores L, then loads the word; a writer sets WRITER, then reads the
@@ -43,28 +32,23 @@
  *       BIAS is set only by a swap that finds no WRITER, so the next writer finds it, and clears it
  *       only after the barrier. So where a writer finds no BIAS, each reader that went without a
  *       fence is visible since an earlier one's barrier.
- *   L2  Phases. A mark counts only if its thread has stored it, executed a fence, and then found
- *       WRITER with the mark's phase. By L1's argument the writer that comes after that one sees
- *       the mark, and waits until the thread has turned it into L and left. So a thread whose mark
- *       counts, and which finds another phase, is inside; and the phase can't change again before
- *       it has left. Two phases therefore suffice. A writer that gives up must not change the
- *       phase: a mark whose thread is inside already would become one that waits.
+ *   L2  Phases. Once a reader is overdue no writer gets the claim, so it enters when the one that
+ *       has it unlocks. No reader becomes overdue while there is no WRITER: so `overdue` goes to 0,
+ *       and writers do not starve either. The last overdue reader wakes a writer.
  *   L3  Waking. Whoever makes a waiter's condition true stores first and then loads `need` of the
- *       address's bucket, without a barrier, as a mutex's unlock does (src/parking/to_lock.c, W1):
- *         writers that want the claim wait at the word;   the next unlock wakes the first one
- *         readers wait at the word + 1, or + 3 if they    an unlock wakes all
- *         have a mark, or go past waiting writers;
- *         a writer waits for a reader at its slot,        that reader wakes it when it leaves
- *         or at the word + 2 for the count;               the reader that is counted out wakes it
- *       The four addresses of the word have one bucket. Those at the word, and those at the word +
- *       1, wait for the same, so they rely on the first one's look (W2), and one that was parked
- *       and enters wakes those behind it. The others wait ALONE.
- *   L4  A reader's unlock does not touch the lock after its store: the slot's bucket tells whether
- *       a writer waits. One that is counted has no slot, and its last access is the subtraction.
- *   L5  A thread that has L in a slot may enter again though there is a writer, by another slot or
- *       counted: the writer waits at the first one. An unlock empties the lowest slot that has L,
- *       and a writer looks at them from the lowest to the highest, so the one that is emptied last
- *       is still before it. The count comes after all slots, for both.
+ *       lock's bucket, without a barrier, as a mutex's unlock does (src/parking/to_lock.c, W1).
+ *         at the word        writers that want the claim;    the next unlock wakes the first one
+ *         at the word + 1    readers;                        an unlock wakes all
+ *         at the word + 2    the writer with the claim;      each reader that leaves wakes it
+ *       The three have one bucket. Those at one address wait for the same, so they rely on the
+ *       first one's look (parking W2). Where more than one may go on, one that was parked wakes
+ *       those behind it.
+ *   L4  A reader's unlock does not touch the lock after its store: its address tells the bucket.
+ *       For one that is counted the last access is the subtraction.
+ *   L5  A thread that has L in a slot may enter again though there is a writer, by another slot:
+ *       the writer waits for the first one. An unlock empties the lowest slot that has L, and a
+ *       writer looks at them from the lowest to the highest, so the one that is emptied last is
+ *       still before it. The count comes after all slots, for both.
  */
 #include "holdfast/rwlock.h"
 
@@ -72,20 +56,9 @@
 #include "../profile/probe.h"
 #include "lines.h"
 
-/* How often a thread's reads that needed a fence are sampled, and how many samples give BIAS. */
+/* One of so many reads of a thread with a fence gives the lock BIAS, if that pays. */
 #ifndef HF_RWLOCK_SAMPLE
-#define HF_RWLOCK_SAMPLE 512
-#endif
-#ifndef HF_RWLOCK_AGES
-#define HF_RWLOCK_AGES 8
-#endif
-
-/*
- * A turn: so long a reader waits without a mark, and a writer for readers without the claim. Until
- * then whoever runs takes the lock past those that were woken and do not run yet.
- */
-#ifndef HF_RWLOCK_TURN_NS
-#define HF_RWLOCK_TURN_NS 1000000
+#define HF_RWLOCK_SAMPLE 4096
 #endif
 
 /* After a revocation no lock gets BIAS for so many times as long as it took. */
@@ -93,15 +66,15 @@
 #define HF_RWLOCK_REST 31
 #endif
 
-/*
- * This thread's reads with a fence; and the lock that it waits to write, for try_slot(), which gets
- * only the slot's address. Models define their own.
- */
+/* A turn: after it a reader is overdue. Until then writers that run may go before it. */
+#ifndef HF_RWLOCK_TURN_NS
+#define HF_RWLOCK_TURN_NS 1000000
+#endif
+
+/* This thread's reads with a fence. Models define their own. */
 #ifndef HF_RWLOCK_READS
 #define HF_RWLOCK_READS fenced_reads
-#define HF_RWLOCK_DRAINED drained_lock
 static __thread uint32_t fenced_reads __attribute__((tls_model("initial-exec")));
-static __thread const hf_atomic32_t *drained_lock __attribute__((tls_model("initial-exec")));
 #endif
 
 /* A thread unlocks a lock that it does not read. */
@@ -125,63 +98,50 @@ static __thread hf_atomic32_t fenced_word;
 
 enum {
 	WRITER = HF_DETAIL_RWLOCK_WRITER,
-	INSIDE = HF_DETAIL_RWLOCK_INSIDE,
-	PHASE = HF_DETAIL_RWLOCK_PHASE,
 	BIAS = HF_DETAIL_RWLOCK_BIAS,
-	AGE_ONE = BIAS / HF_RWLOCK_AGES,
-	AGE_MASK = BIAS - AGE_ONE,
-	ONE = HF_DETAIL_RWLOCK_ONE,
+	ONE = 1 << 2,
+	OVERDUE = 1 << 18,
+	FORK = 1 << 26,
 };
-HF_STATIC_ASSERT(BIAS / 8 == 2 * PHASE && HF_RWLOCK_AGES <= 8, "age is between PHASE and BIAS");
+#define COUNT_MASK ((uint32_t)(OVERDUE - ONE))
+#define OVERDUE_MASK ((uint32_t)(FORK - OVERDUE))
+#define FORK_MASK (0u - FORK)
 
-/* Where threads wait (L3). */
-static hf_atomic32_t *readers_of(hf_atomic32_t *word)
+/* Where threads wait beside the word (L3). */
+enum { READERS = 1, DRAINED = 2 };
+
+static hf_atomic32_t *at_word(const hf_atomic32_t *word, uintptr_t where)
 {
-	return (hf_atomic32_t *)(void *)((char *)word + 1);
+	return (hf_atomic32_t *)((uintptr_t)word + where);
 }
 
-static hf_atomic32_t *count_of(hf_atomic32_t *word)
-{
-	return (hf_atomic32_t *)(void *)((char *)word + 2);
-}
-
-static hf_atomic32_t *marked_of(hf_atomic32_t *word)
-{
-	return (hf_atomic32_t *)(void *)((char *)word + 3);
-}
-
-static hf_atomic32_t *word_at(hf_atomic32_t *at)
+static hf_atomic32_t *word_at(const hf_atomic32_t *at)
 {
 	return (hf_atomic32_t *)((uintptr_t)at & ~(uintptr_t)3);
 }
 
+/* Waits for what all at this address wait for, who need not wait for each other (L3). */
+static bool wait_for(hf_atomic32_t *at, hf_detail_try_lock_t *try_lock, uint64_t deadline)
+{
+	enum hf_detail_park result =
+		hf_detail_lock_contended(at, try_lock, deadline, HF_DETAIL_PARK_QUEUED);
+
+	if (result == HF_DETAIL_PARK_LOCKED && hf_detail_rwlock_needs_wake(at))
+		hf_detail_unpark_each(at, 1);
+	return result != HF_DETAIL_PARK_TIMED_OUT;
+}
+
+/* Is the only waiter of the bucket that needs a wake-up on its way (parking Q6)? */
+static bool is_woken(const hf_atomic32_t *word)
+{
+	return hf_detail_parking_flags(word) & HF_DETAIL_BUCKET_WAKING;
+}
+
 /* ---- slots ---------------------------------------------------------------------------------- */
 
-static uint64_t mark_of(const hf_atomic32_t *word, uint32_t phase)
-{
-	return (uint64_t)(uintptr_t)word | 1 | (phase & PHASE) / (PHASE / 2);
-}
-
-static bool is_mark(uint64_t value)
-{
-	return value & 1;
-}
-
-static uint32_t phase_of(uint64_t mark)
-{
-	return (mark & 2) * (PHASE / 2);
-}
-
-/* A slot of this thread's line with this value, except @not; NULL = it has none. */
 static hf_atomic64_t *find_slot(uint64_t value, const hf_atomic64_t *not_this)
 {
-	struct hf_detail_rwlock_line *line = HF_DETAIL_RWLOCK_LINE;
-
-	for (int i = 0; line && i < HF_DETAIL_RWLOCK_SLOTS; i++) {
-		if (&line->slot[i] != not_this && hf_atomic64_load_relaxed(&line->slot[i]) == value)
-			return &line->slot[i];
-	}
-	return NULL;
+	return hf_detail_rwlock_slot_with(HF_DETAIL_RWLOCK_LINE, value, not_this);
 }
 
 /* It may have one already, from another copy of the library, with locks that it reads. */
@@ -203,151 +163,100 @@ static hf_atomic64_t *take_slot(const hf_atomic32_t *word)
 	return slot;
 }
 
-/* L -> mark or 0, mark -> 0. A writer that waits at this slot must look again. */
-static void change_slot(hf_atomic64_t *slot, uint64_t value)
+/* L -> 0 */
+static void empty_slot(hf_atomic64_t *slot, const hf_atomic32_t *word)
 {
-	hf_atomic64_store_release(slot, value);
-	if (hf_detail_rwlock_needs_wake(slot))
-		hf_detail_rwlock_wake_writer(slot);
+	hf_atomic64_store_release(slot, 0);
+	if (hf_detail_rwlock_needs_wake(word)) /* L3 */
+		hf_detail_rwlock_wake_writer(word);
 }
 
 /* ---- to read -------------------------------------------------------------------------------- */
 
-/*
- * @slot has L, or a mark that counts (L2). Returns true with L in it if this thread is inside;
- * otherwise it has a mark that counts.
- */
-static bool try_enter(hf_atomic32_t *word, hf_atomic64_t *slot)
+/* @slot has L. If there is a writer it is emptied again, and the answer is false. */
+static bool try_slot(hf_atomic32_t *word, hf_atomic64_t *slot)
 {
-	uint64_t lock = (uintptr_t)word, mine = hf_atomic64_load_relaxed(slot);
-	uint32_t found;
-
-	if (is_mark(mine)) {
-		found = hf_atomic32_load_acquire(word);
-		if ((found & PHASE) == phase_of(mine) && (found & WRITER))
-			return false;
-		hf_atomic64_store_relaxed(slot, lock);
-		if ((found & PHASE) != phase_of(mine))
-			return true;
-		mine = lock; /* the writer gave up */
-	}
-	for (;;) {
-		FULL_FENCE(); /* L1 */
-		found = hf_atomic32_load_acquire(word);
-		if (!is_mark(mine)) {
-			if (!(found & WRITER) || find_slot(lock, slot)) /* L5 */
-				return true;
-		} else if ((found & WRITER) && (found & PHASE) == phase_of(mine)) {
-			return false; /* L2 */
-		}
-		mine = found & WRITER ? mark_of(word, found) : lock;
-		change_slot(slot, mine);
-	}
+	FULL_FENCE(); /* L1 */
+	if (!(hf_atomic32_load_acquire(word) & WRITER) || find_slot((uintptr_t)word, slot))
+		return true; /* L5 */
+	empty_slot(slot, word);
+	return false;
 }
 
-/* For a reader with a mark that counts, at marked_of(). */
-static bool try_enter_marked(hf_atomic32_t *at)
+/* With a thread's line full, it may enter again a lock that it has in a slot (L5). */
+static bool try_count(hf_atomic32_t *at)
 {
 	hf_atomic32_t *word = word_at(at);
-	hf_atomic64_t *slot = find_slot(mark_of(word, 0), NULL);
-
-	return try_enter(word, slot ? slot : find_slot(mark_of(word, PHASE), NULL));
-}
-
-static bool try_count(hf_atomic32_t *word, uint32_t barred)
-{
+	uint32_t barred = find_slot((uintptr_t)word, NULL) ? 0 : WRITER;
 	uint32_t found = hf_atomic32_load_relaxed(word);
 
-	while (!(found & barred)) {
+	while (!(found & barred) && (found & COUNT_MASK) != COUNT_MASK) {
 		if (hf_atomic32_try_cmpxchg_acquire(word, &found, found + ONE))
 			return true;
 	}
 	return false;
 }
 
-/* @slot has L. If there is a writer it is emptied again, and the answer is false. */
-static bool try_slot_of(hf_atomic32_t *word, hf_atomic64_t *slot)
+static bool try_read(hf_atomic32_t *at)
 {
-	FULL_FENCE(); /* L1 */
-	if (!(hf_atomic32_load_acquire(word) & WRITER) || find_slot((uintptr_t)word, slot))
-		return true; /* L5 */
-	change_slot(slot, 0);
-	return false;
-}
-
-/* One attempt of a reader without a mark. */
-static bool try_read(hf_atomic32_t *word)
-{
+	hf_atomic32_t *word = word_at(at);
 	hf_atomic64_t *slot;
 
 	get_line();
 	if ((hf_atomic32_load_relaxed(word) & WRITER) && !find_slot((uintptr_t)word, NULL))
 		return false;
 	slot = take_slot(word);
-	if (slot)
-		return try_slot_of(word, slot);
-	return try_count(word, find_slot((uintptr_t)word, NULL) ? 0 : WRITER); /* L5 */
+	return slot ? try_slot(word, slot) : try_count(word);
 }
 
-static bool try_read_at(hf_atomic32_t *at)
+/* The word as it is in this process: without the overdue readers of a parent. */
+static uint32_t of_this_process(uint32_t found)
 {
-	return try_read(word_at(at));
+	const struct hf_detail_rwlock_lines *lines = hf_detail_rwlock_lines();
+	uint32_t forks = lines ? hf_atomic32_load_relaxed(&lines->forks) * FORK : 0;
+
+	return (found & FORK_MASK) == forks ? found : (found & (OVERDUE - 1)) | forks;
 }
 
-static bool try_count_past(hf_atomic32_t *at)
-{
-	return try_count(word_at(at), INSIDE);
-}
-
-/* Waits with all readers that wait until there is no writer. */
-static bool wait_for_no_writer(hf_atomic32_t *word, uint64_t deadline)
-{
-	enum hf_detail_park result = hf_detail_lock_contended(readers_of(word), try_read_at,
-							      deadline, HF_DETAIL_PARK_QUEUED);
-
-	if (result == HF_DETAIL_PARK_LOCKED && hf_detail_rwlock_needs_wake(word))
-		hf_detail_unpark_each(readers_of(word), 1); /* L3 */
-	return result != HF_DETAIL_PARK_TIMED_OUT;
-}
-
-/* Waits at an address where others wait for something else. */
-static bool wait_alone(hf_atomic32_t *at, hf_detail_try_lock_t *try_lock, uint64_t deadline)
-{
-	enum hf_detail_park result =
-		hf_detail_lock_contended(at, try_lock, deadline, HF_DETAIL_PARK_ALONE);
-
-	if (result != HF_DETAIL_PARK_NONE && hf_detail_rwlock_needs_wake(at))
-		hf_detail_unpark_each(at, 1); /* L3 */
-	return result != HF_DETAIL_PARK_TIMED_OUT;
-}
-
-/* For a turn without a mark, and then with one. A thread without a slot never gets one. */
-static bool read_contended(hf_atomic32_t *word, uint64_t deadline)
-{
-	uint64_t turn = hf_env_deadline(HF_RWLOCK_TURN_NS);
-	hf_atomic64_t *slot;
-
-	if (wait_for_no_writer(word, hf_detail_earlier(turn, deadline)))
-		return true;
-	if (deadline <= turn)
-		return false;
-	slot = take_slot(word);
-	if (!slot)
-		return wait_for_no_writer(word, deadline);
-	if (try_enter(word, slot) || wait_alone(marked_of(word), try_enter_marked, deadline))
-		return true;
-	change_slot(slot, 0);
-	return false;
-}
-
-/* A sample of the reads with a fence: age + 1, and BIAS after the last. */
-static void add_age(hf_atomic32_t *word)
+/* overdue + 1, or - 1. Returns the new number; -1 = no change, since there are too many or none. */
+static int change_overdue(hf_atomic32_t *word, int by)
 {
 	uint32_t found = hf_atomic32_load_relaxed(word);
 
-	if ((found & (WRITER | BIAS)) || ((found & AGE_MASK) == AGE_MASK && !hf_detail_bias_pays()))
-		return;
-	(void)hf_atomic32_try_cmpxchg_relaxed(word, &found, found + AGE_ONE);
+	for (;;) {
+		uint32_t mine = of_this_process(found);
+		uint32_t limit = by < 0 ? 0 : OVERDUE_MASK;
+
+		if ((mine & OVERDUE_MASK) == limit)
+			return -1;
+		mine += (uint32_t)by * OVERDUE;
+		if (hf_atomic32_try_cmpxchg_relaxed(word, &found, mine))
+			return (int)((mine & OVERDUE_MASK) / OVERDUE);
+	}
+}
+
+/* For a turn as any reader, and then as one that is overdue (L2). */
+static bool read_contended(hf_atomic32_t *word, uint64_t deadline)
+{
+	uint64_t turn = hf_env_deadline(HF_RWLOCK_TURN_NS);
+	bool locked = wait_for(at_word(word, READERS), try_read, hf_detail_earlier(turn, deadline));
+	bool is_counted;
+
+	if (locked || deadline <= turn)
+		return locked;
+	is_counted = change_overdue(word, 1) > 0;
+	locked = wait_for(at_word(word, READERS), try_read, deadline);
+	if (is_counted && change_overdue(word, -1) == 0 && hf_detail_rwlock_needs_wake(word))
+		hf_detail_unpark_first(word); /* L3 */
+	return locked;
+}
+
+static void give_bias(hf_atomic32_t *word)
+{
+	uint32_t found = hf_atomic32_load_relaxed(word);
+
+	if (!(found & (WRITER | BIAS)) && hf_detail_bias_pays())
+		(void)hf_atomic32_try_cmpxchg_relaxed(word, &found, found | BIAS);
 }
 
 __attribute__((__noinline__)) bool
@@ -356,10 +265,10 @@ hf_detail_rwlock_read_lock_slow(hf_atomic32_t *word, bool is_stored, uint64_t de
 	uint64_t start;
 	bool locked;
 
-	if (HF_LIKELY(is_stored ? try_slot_of(word, &HF_DETAIL_RWLOCK_LINE->slot[0])
+	if (HF_LIKELY(is_stored ? try_slot(word, &HF_DETAIL_RWLOCK_LINE->slot[0])
 				: try_read(word))) {
 		if (++HF_RWLOCK_READS % HF_RWLOCK_SAMPLE == 0)
-			add_age(word);
+			give_bias(word);
 		return true;
 	}
 	if (deadline == HF_DETAIL_RWLOCK_NOW)
@@ -372,10 +281,10 @@ hf_detail_rwlock_read_lock_slow(hf_atomic32_t *word, bool is_stored, uint64_t de
 	return locked;
 }
 
-bool hf_detail_rwlock_read_lock_past(hf_atomic32_t *word, uint64_t deadline)
+bool hf_detail_rwlock_read_lock_counted(hf_atomic32_t *word, uint64_t deadline)
 {
-	return try_count(word, INSIDE) || (deadline != HF_DETAIL_RWLOCK_NOW &&
-					   wait_alone(marked_of(word), try_count_past, deadline));
+	return try_count(word) || (deadline != HF_DETAIL_RWLOCK_NOW &&
+				   wait_for(at_word(word, READERS), try_count, deadline));
 }
 
 /* A reader that is counted, not in a slot, leaves. Returns false if none is. */
@@ -383,11 +292,11 @@ static bool count_out(hf_atomic32_t *word)
 {
 	uint32_t found = hf_atomic32_load_relaxed(word);
 
-	while (found >= ONE) {
+	while (found & COUNT_MASK) {
 		if (!hf_atomic32_try_cmpxchg_release(word, &found, found - ONE))
 			continue;
 		if (hf_detail_rwlock_needs_wake(word)) /* L3, L4 */
-			hf_detail_unpark_each(count_of(word), 1);
+			hf_detail_rwlock_wake_writer(word);
 		return true;
 	}
 	return false;
@@ -400,112 +309,64 @@ void hf_detail_rwlock_read_unlock_slow(hf_atomic32_t *word)
 	if (!slot)
 		slot = hf_detail_rwlock_find_slot((uintptr_t)word); /* of another copy's line */
 	if (slot)
-		change_slot(slot, 0);
+		empty_slot(slot, word);
 	else if (!count_out(word))
 		HF_DETAIL_RWLOCK_NOT_MINE(word);
 }
 
-/* Is the only waiter of the bucket that needs a wake-up on its way (parking Q6)? */
-static bool is_woken(const hf_atomic32_t *at)
+void hf_detail_rwlock_wake_writer(const hf_atomic32_t *word)
 {
-	return hf_detail_parking_flags(at) & HF_DETAIL_BUCKET_WAKING;
-}
-
-/* After a slot was emptied: wakes the writer that waits for that. */
-void hf_detail_rwlock_wake_writer(hf_atomic64_t *slot)
-{
-	hf_atomic32_t *at = (hf_atomic32_t *)(void *)slot;
-
-	if (!is_woken(at))
-		hf_detail_unpark_each(at, 1);
+	if (!is_woken(word))
+		hf_detail_unpark_first(at_word(word, DRAINED));
 }
 
 /* ---- to write ------------------------------------------------------------------------------- */
 
 /*
  * The claim orders nothing by itself: L1 needs it before the writer's barrier, which is in
- * revoke_bias(), and try_inside() acquires.
+ * revoke_bias(), and try_drained() acquires.
  */
 static bool try_claim(hf_atomic32_t *word)
 {
 	uint32_t found = hf_atomic32_load_relaxed(word);
 
-	while (!(found & WRITER)) {
+	while (!(found & WRITER) &&
+	       (HF_LIKELY(!(found & OVERDUE_MASK)) || !(of_this_process(found) & OVERDUE_MASK))) {
 		if (hf_atomic32_try_cmpxchg_relaxed(word, &found, found | WRITER))
 			return true;
 	}
 	return false;
 }
 
-/* Has this slot's reader left, or is it one that waits for this writer? */
-static bool try_slot(hf_atomic32_t *at)
+/* From the lowest slot to the highest (L5). Unrolled: a writer looks at many lines. */
+static bool line_has(const struct hf_detail_rwlock_line *line, uint64_t lock)
 {
-	const hf_atomic32_t *word = HF_RWLOCK_DRAINED;
-	uint64_t value = hf_atomic64_load_acquire((hf_atomic64_t *)(void *)at);
-
-	return value != (uintptr_t)word && value != mark_of(word, ~hf_atomic32_load_relaxed(word));
-}
-
-/* For the writer with the claim: no count -> INSIDE. */
-static bool try_inside(hf_atomic32_t *at)
-{
-	hf_atomic32_t *word = word_at(at);
-	uint32_t found = hf_atomic32_load_relaxed(word);
-
-	while (found < ONE) {
-		if (hf_atomic32_try_cmpxchg_acquire(word, &found, found | INSIDE))
+#pragma GCC unroll 7
+	for (int i = 0; i < HF_DETAIL_RWLOCK_SLOTS; i++) {
+		if (HF_UNLIKELY(hf_atomic64_load_acquire(&line->slot[i]) == lock))
 			return true;
 	}
 	return false;
 }
 
-/* A writer waits for one reader, or the counted ones. */
-static bool wait_to_write(hf_atomic32_t *at, hf_detail_try_lock_t *try_lock, uint64_t deadline)
-{
-	return HF_LIKELY(try_lock(at)) ||
-	       (deadline != HF_DETAIL_RWLOCK_NOW && wait_alone(at, try_lock, deadline));
-}
-
-static bool wait_for_slot(const hf_atomic32_t *word, hf_atomic64_t *slot, uint64_t deadline)
-{
-	HF_RWLOCK_DRAINED = word;
-	return wait_to_write((hf_atomic32_t *)(void *)slot, try_slot, deadline);
-}
-
 /*
- * With the claim: L1, and then each slot that has L or a mark. Returns true if this writer is
- * inside; if it has timed out, *@awaited is the slot that it waited for, or NULL.
+ * Is no reader inside? For a writer that has the claim: L1.
  *
- * A reader that has left L may have stored another lock's address in the slot since, relaxed. A scan
- * that finds that acquires L's section on each processor, whose stores to one word keep their
+ * A reader that has left L may have stored another lock's address in the slot since, relaxed. A
+ * scan that finds that acquires L's section on each processor, whose stores to one word keep their
  * order, but not by the rules of C++20, where only a read-modify-write continues a release.
  */
-static bool wait_for_readers(hf_atomic32_t *word, uint64_t deadline, hf_atomic64_t **awaited)
+static bool try_drained(hf_atomic32_t *at)
 {
-	struct hf_detail_rwlock_lines *lines = hf_detail_rwlock_lines();
-	uint32_t used = lines ? hf_detail_rwlock_lines_used(lines) : 0;
-	uint64_t lock = (uintptr_t)word;
+	hf_atomic32_t *word = word_at(at);
+	const struct hf_detail_rwlock_lines *lines = hf_detail_rwlock_lines();
+	uint32_t used = hf_detail_rwlock_lines_used(lines);
 
 	for (uint32_t n = 0; n < used; n++) {
-		for (int i = 0; i < HF_DETAIL_RWLOCK_SLOTS; i++) {
-			*awaited = &lines->line[n].slot[i];
-			if (HF_UNLIKELY((hf_atomic64_load_acquire(*awaited) & ~(uint64_t)3) ==
-					lock) &&
-			    !wait_for_slot(word, *awaited, deadline))
-				return false;
-		}
+		if (line_has(&lines->line[n], (uintptr_t)word))
+			return false;
 	}
-	*awaited = NULL;
-	return wait_to_write(count_of(word), try_inside, deadline);
-}
-
-/* These bits -> 0: as a compare-and-swap, since readers may be counted out meanwhile. */
-static void clear_bits(hf_atomic32_t *word, uint32_t bits)
-{
-	uint32_t found = hf_atomic32_load_relaxed(word);
-
-	while (!hf_atomic32_try_cmpxchg_release(word, &found, found & ~bits))
-		;
+	return !(hf_atomic32_load_acquire(word) & COUNT_MASK);
 }
 
 /* L1: no reader that has entered without a barrier stays unseen. */
@@ -516,28 +377,14 @@ static void revoke_bias(hf_atomic32_t *word)
 		return;
 	}
 	hf_detail_bias_revoke(HF_RWLOCK_REST);
-	clear_bits(word, BIAS | AGE_MASK);
+	(void)hf_atomic32_fetch_sub_release(word, BIAS);
 }
 
-/* WRITER -> 0, and the same PHASE (L2). */
-static void give_up(hf_atomic32_t *word)
+/* @is_last: it keeps no reader out while it waits for those inside. */
+static bool write_contended(hf_atomic32_t *word, bool is_claimed, bool is_last, uint64_t deadline)
 {
-	clear_bits(word, WRITER);
-	if (hf_detail_rwlock_needs_wake(word)) /* L3 */
-		hf_detail_rwlock_wake_all(word);
-}
-
-/*
- * @is_claimed: this writer has the claim. While its turn lasts it waits for a reader that does not
- * leave soon, and may have no processor, without the claim, so that others enter; then with it.
- */
-static bool write_contended(hf_atomic32_t *word, bool is_claimed, uint64_t deadline)
-{
-	uint64_t turn = hf_env_deadline(HF_RWLOCK_TURN_NS);
-
-	for (;;) {
-		hf_atomic64_t *awaited = NULL;
-		bool is_late;
+	for (;; is_claimed = false) {
+		uint64_t limit = is_last ? hf_env_deadline(0) : deadline;
 
 		if (!is_claimed) {
 			if (hf_detail_lock_contended(word, try_claim, deadline,
@@ -546,43 +393,48 @@ static bool write_contended(hf_atomic32_t *word, bool is_claimed, uint64_t deadl
 				return false;
 			revoke_bias(word);
 		}
-		is_late = hf_detail_is_past(turn);
-		if (wait_for_readers(word, is_late ? deadline : hf_env_deadline(0), &awaited))
+		if (wait_for(at_word(word, DRAINED), try_drained, limit))
 			return true;
-		if (!is_late && !awaited && wait_for_readers(word, deadline, &awaited))
-			return true;
-		give_up(word);
-		if (hf_detail_is_past(deadline))
+		hf_detail_rwlock_write_unlock(word); /* gives up */
+		if (!is_last || !wait_for(at_word(word, DRAINED), try_drained, deadline))
 			return false;
-		if (awaited)
-			(void)wait_for_slot(word, awaited, hf_detail_earlier(turn, deadline));
-		is_claimed = false;
 	}
+}
+
+static bool write_lock(hf_atomic32_t *word, bool is_last, uint64_t deadline, const void *site)
+{
+	bool is_claimed = try_claim(word), locked;
+	uint64_t start;
+
+	if (HF_LIKELY(is_claimed)) {
+		revoke_bias(word);
+		if (HF_LIKELY(try_drained(at_word(word, DRAINED))))
+			return true;
+	}
+	if (deadline == HF_DETAIL_RWLOCK_NOW) {
+		if (is_claimed)
+			hf_detail_rwlock_write_unlock(word);
+		return false;
+	}
+	start = hf_detail_profile_begin();
+	HF_DETAIL_PROBE2(contended, word, 6);
+	locked = write_contended(word, is_claimed, is_last, deadline);
+	HF_DETAIL_PROBE3(acquired, word, 6, locked);
+	hf_detail_profile_end(start, HF_DETAIL_PROFILE_RWLOCK_WRITE, word, site);
+	(void)site; /* without a profile */
+	return locked;
 }
 
 __attribute__((__noinline__)) bool hf_detail_rwlock_write_lock(hf_atomic32_t *word,
 							       uint64_t deadline)
 {
-	bool is_claimed = try_claim(word), locked;
-	hf_atomic64_t *awaited;
-	uint64_t start;
+	return write_lock(word, false, deadline, HF_DETAIL_CALL_SITE);
+}
 
-	if (HF_LIKELY(is_claimed)) {
-		revoke_bias(word);
-		if (wait_for_readers(word, HF_DETAIL_RWLOCK_NOW, &awaited))
-			return true;
-	}
-	if (deadline == HF_DETAIL_RWLOCK_NOW) {
-		if (is_claimed)
-			give_up(word);
-		return false;
-	}
-	start = hf_detail_profile_begin();
-	HF_DETAIL_PROBE2(contended, word, 6);
-	locked = write_contended(word, is_claimed, deadline);
-	HF_DETAIL_PROBE3(acquired, word, 6, locked);
-	hf_detail_profile_end(start, HF_DETAIL_PROFILE_RWLOCK_WRITE, word, HF_DETAIL_CALL_SITE);
-	return locked;
+__attribute__((__noinline__)) bool hf_detail_rwlock_write_lock_last(hf_atomic32_t *word,
+								    uint64_t deadline)
+{
+	return write_lock(word, true, deadline, HF_DETAIL_CALL_SITE);
 }
 
 /* After WRITER was taken away. */
@@ -590,17 +442,18 @@ void hf_detail_rwlock_wake_all(hf_atomic32_t *word)
 {
 	if (is_woken(word))
 		return;
-	hf_detail_unpark_each(readers_of(word), 3); /* and those with a mark, and for the count */
+	hf_detail_unpark_each(at_word(word, READERS), 1);
 	hf_detail_unpark_first(word);
 }
 
+/* The writer becomes a reader before it lets others in. */
 void hf_detail_rwlock_downgrade(hf_atomic32_t *word)
 {
-	uint32_t next = (hf_atomic32_load_relaxed(word) ^ PHASE) & PHASE;
+	uint32_t change = WRITER;
 
 	if (!take_slot(word))
-		next += ONE;
-	hf_atomic32_store_release(word, next);
+		change -= ONE;
+	(void)hf_atomic32_fetch_sub_release(word, change);
 	if (hf_detail_rwlock_needs_wake(word))
 		hf_detail_rwlock_wake_all(word);
 }

@@ -33,7 +33,8 @@ def sanitize(compiler, source, program, flags):
     prefix = checks.sanitizer_prefix(compiler, "-fsanitize=thread", program=program)
     run(compiler, "-fsanitize=thread", "-g", "-O1", "-std=gnu++17", "-Wall", "-Werror", source, "-o", program, *flags)
     for how, expected in (("well", None), ("race", "data race"), ("order", "lock-order-inversion"),
-                          ("relock", "lock-order-inversion"), ("destroy", "destroy of a locked mutex"),
+                          ("relock", "lock-order-inversion"), ("readers", "lock-order-inversion"),
+                          ("destroy", "destroy of a locked mutex"),
                           ("destroy_recursive", "destroy of a locked mutex"), ("destroy_lockref", "destroy of a locked mutex"),
                           ("unlocked", "unlock of an unlocked mutex")):
         found = subprocess.run([*prefix, program, how], stdout=subprocess.PIPE, text=True,

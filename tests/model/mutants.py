@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Build models of src/parking and src/rwlock with a flaw that takes more than one operation away, which a scenario must catch.
+"""Build models of src/parking and src/rwlock with a flaw in more than one operation, which a scenario must catch.
 
     mutants.py --source-dir DIR --work-dir DIR --cxx COMPILER --explore OBJECT
 """
@@ -26,9 +26,23 @@ MUTANTS = [
     # Those that sleep at another address are not passed in one step.
     ("searches_among_sleepers", "src/parking/queue.h", "first = first->last->next", "first = first->next", "cond", "asleep"),
     # A line with its number, which another thread is about to free, since the thread that had it is gone.
-    ("takes_its_number_without_a_swap", "src/rwlock/lines.c",
-     "if (change_owner(&lines->line[n], owner, me)) /* N4 */\n\t\t\t\treturn",
-     "return", "rwlock", "reused"),
+    ("takes_its_number_without_a_swap", "src/rwlock/lines.c", "if (change_owner(line, owner, me))",
+     "if (thread == me || change_owner(line, owner, me))", "rwlock", "reused"),
+    ("bias_without_a_barrier", "src/rwlock/lines.c", "hf_env_barrier_now() ? 1 : HF_ENV_FOREVER", "1",
+     "rwlock", "no barrier"),
+    ("writers_pass_overdue_readers", "src/rwlock/rwlock.c", "!(of_this_process(found) & OVERDUE_MASK)", "true",
+     "rwlock", "overdue"),
+    ("last_overdue_reader_wakes_nobody", "src/rwlock/rwlock.c", "hf_detail_unpark_first(word); /* L3 */", ";",
+     "rwlock", "overdue"),
+    ("overdue_readers_of_a_parent", "src/rwlock/rwlock.c", "(found & FORK_MASK) == forks ? found", "true ? found",
+     "rwlock", "forked"),
+    ("those_behind_sleep", "src/rwlock/rwlock.c", "hf_detail_unpark_each(at, 1);", ";", "rwlock", "rwlock"),
+    ("reads_again_behind_a_writer", "src/rwlock/rwlock.c", " || find_slot((uintptr_t)word, slot))", ")",
+     "rwlock", "rwlock"),
+    ("unlock_reads_the_lock", "include/holdfast/rwlock.h",
+     "if (hf_detail_rwlock_needs_wake(word)) /* L3 */\n\t\thf_detail_rwlock_wake_all",
+     "if (hf_detail_rwlock_needs_wake(word) || hf_atomic32_load_relaxed(word) == 77)\n\t\thf_detail_rwlock_wake_all",
+     "rwlock", "freed"),
 ]
 
 

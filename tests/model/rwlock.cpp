@@ -4,64 +4,59 @@
  *
  * A scenario is a script for each thread, a letter an operation:
  *   r  read            w  write            R, W  the same by trylock   a, b  with a time-out
- *   n  read it twice   d  write, then go on as a reader   p  read past a waiting writer (hf-run)
- *   m  read, and unlock as another copy of the library does     o  read another lock of the bucket
+ *   n  read it twice   d  write, then go on as a reader   l  write as the last (hf-run)
+ *   m  read, and unlock as another copy of the library does     o, O  another lock of the bucket
  * A reader finds two plain numbers equal; a writer changes both: Relacy reports a race on them.
  *
  * Checked
- *   rwlock        two to four threads; each may find its turn over at any time, so that marks and
- *                 claims are kept; the lock has BIAS at first, or not, and gets it at once
+ *   rwlock        two to four threads; each may find its turn over at any time, so that readers
+ *                 are overdue; the lock has BIAS at first, or not, and gets it at once
+ *   overdue       each reader that waits is overdue at once
  *   fresh         the threads have no lines yet: they claim them meanwhile
  *   reused        the same, and the first one has the number of a thread that has ended
  *   crowded       a thread has no line, or one slot: the word counts its readers
  *   no barrier    membarrier() is missing: there is no BIAS
+ *   forked        the lock has overdue readers of a parent process
  *   freed         the last thread that leaves, as a reader or a writer, frees the lock
  *   stale         a reader that finds BIAS has seen what the writer before it wrote; no thread waits,
  *                 and the writer has no light fences, which order more here than in reality
- * At the end nobody is inside, no slot is used, and the table is empty: no thread waits for ever.
+ * No writer gets the claim before an overdue reader. At the end nobody is inside, no slot is used,
+ * and the table is empty: no thread waits for ever.
  */
 // MUTANT: read_without_fence HF_MUTANT=fence_light HF_MUTANT_IN=hf_detail_rwlock_read_lock HF_MODEL_ONLY=rwlock
 // MUTANT: write_without_barrier HF_MUTANT=barrier_missing HF_MUTANT_IN=hf_detail_bias_revoke HF_MODEL_ONLY=rwlock
-// MUTANT: slow_read_without_fence HF_MUTANT=fence_seq_cst HF_MUTANT_IN=try_slot_of HF_MODEL_ONLY=rwlock
-// MUTANT: mark_without_fence HF_MUTANT=fence_seq_cst HF_MUTANT_IN=try_enter HF_MODEL_ONLY=marked
+// MUTANT: slow_read_without_fence HF_MUTANT=fence_seq_cst HF_MUTANT_IN=try_slot HF_MODEL_ONLY=rwlock
 // MUTANT: claim_without_fence HF_MUTANT=fence_before_rmw HF_MUTANT_IN=revoke_bias HF_MODEL_ONLY=rwlock
-// MUTANT: read_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=try_slot_of HF_MODEL_ONLY=rwlock
+// MUTANT: read_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=try_slot HF_MODEL_ONLY=rwlock
 // MUTANT: fast_read_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=hf_detail_rwlock_read_lock HF_MODEL_ONLY=stale
 // MUTANT: read_unlock_release HF_MUTANT=store64_release HF_MUTANT_IN=hf_detail_rwlock_read_unlock HF_MODEL_ONLY=rwlock
-// MUTANT: scan_acquire HF_MUTANT=load64_acquire HF_MUTANT_IN=wait_for_readers HF_MODEL_ONLY=rwlock
-// MUTANT: inside_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=try_inside HF_MODEL_ONLY=rwlock
-// MUTANT: write_unlock_release HF_MUTANT=store_release HF_MUTANT_IN=hf_detail_rwlock_write_unlock HF_MODEL_ONLY=rwlock
+// MUTANT: slow_unlock_release HF_MUTANT=store64_release HF_MUTANT_IN=empty_slot HF_MODEL_ONLY=rwlock
+// MUTANT: scan_acquire HF_MUTANT=load64_acquire HF_MUTANT_IN=line_has HF_MODEL_ONLY=rwlock
+// MUTANT: drained_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=try_drained HF_MODEL_ONLY=crowded
+// MUTANT: write_unlock_release HF_MUTANT=fetch_sub_release HF_MUTANT_IN=hf_detail_rwlock_write_unlock HF_MODEL_ONLY=rwlock
+// MUTANT: downgrade_release HF_MUTANT=fetch_sub_release HF_MUTANT_IN=hf_detail_rwlock_downgrade HF_MODEL_ONLY=rwlock
 // MUTANT: need_not_read HF_MUTANT=load_relaxed_is_0 HF_MUTANT_IN=hf_detail_rwlock_needs_wake HF_MODEL_ONLY=rwlock
 // MUTANT: need_read_early HF_MUTANT=fence_light HF_MUTANT_IN=hf_detail_rwlock_needs_wake HF_MODEL_ONLY=rwlock
 // MUTANT: claim_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=try_claim HF_MODEL_ONLY=rwlock
 // MUTANT: line_missed HF_MUTANT=fetch_add_missing HF_MUTANT_IN=hf_detail_rwlock_claim HF_MODEL_ONLY=fresh
-// MUTANT: inside_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=try_inside HF_MODEL_ONLY=rwlock
+// MUTANT: overdue_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=change_overdue HF_MODEL_ONLY=overdue
 // MUTANT: count_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=try_count HF_MODEL_ONLY=crowded
-// MUTANT: marked_acquire HF_MUTANT=load_acquire HF_MUTANT_IN=try_enter HF_MODEL_ONLY=marked
-// MUTANT: downgrade_release HF_MUTANT=store_release HF_MUTANT_IN=hf_detail_rwlock_downgrade HF_MODEL_ONLY=rwlock
-// MUTANT: slow_unlock_release HF_MUTANT=store64_release HF_MUTANT_IN=change_slot HF_MODEL_ONLY=rwlock
 // MUTANT: count_torn HF_MUTANT=cmpxchg_torn HF_MUTANT_IN=try_count HF_MODEL_ONLY=crowded
 // MUTANT: uncount_release HF_MUTANT=cmpxchg_release HF_MUTANT_IN=count_out HF_MODEL_ONLY=crowded
-// MUTANT: bias_without_barrier HF_MUTANT=load_relaxed_is_1 HF_MUTANT_IN=hf_detail_bias_pays HF_MODEL_ONLY="no barrier"
-// MUTANT: unlock_stores_twice HF_MUTANT=store_release_twice HF_MUTANT_IN=hf_detail_rwlock_write_unlock HF_MODEL_ONLY=freed
 #define HF_DETAIL_RWLOCK_SLOTS 2
 #define HF_DETAIL_RWLOCK_LINE (*hf_model::my_line())
 #define HF_RWLOCK_LINES 4
 #define HF_RWLOCK_SWEEP 1
 #define HF_RWLOCK_SAMPLE 1
-#define HF_RWLOCK_AGES 1
 #define HF_RWLOCK_REST 0
 #define HF_RWLOCK_TURN_NS hf_model::rwlock_turn()
 #define HF_RWLOCK_READS (*hf_model::my_reads())
-#define HF_RWLOCK_DRAINED (*hf_model::my_drained())
 
 struct hf_detail_rwlock_line;
-struct hf_atomic32;
 namespace hf_model
 {
 struct hf_detail_rwlock_line **my_line();
 unsigned int *my_reads();
-const struct hf_atomic32 **my_drained();
 unsigned long long rwlock_turn();
 } // namespace hf_model
 
@@ -70,7 +65,7 @@ unsigned long long rwlock_turn();
 #include "../../src/rwlock/lines.c"
 #include "../../src/rwlock/rwlock.c"
 
-static unsigned long reached_bias, reached_mark, reached_count, reached_give_up, timed_out;
+static unsigned long reached_bias, reached_overdue, reached_count, reached_give_up, timed_out;
 
 namespace hf_model
 {
@@ -78,7 +73,6 @@ namespace hf_model
 static struct rwlock_state {
 	struct hf_detail_rwlock_line *line;
 	unsigned int reads;
-	const hf_atomic32_t *drained;
 	unsigned long long turn;
 } rwlock_states[HF_MODEL_THREADS];
 
@@ -90,11 +84,6 @@ struct hf_detail_rwlock_line **my_line()
 unsigned int *my_reads()
 {
 	return &rwlock_states[rl::thread_index()].reads;
-}
-
-const struct hf_atomic32 **my_drained()
-{
-	return &rwlock_states[rl::thread_index()].drained;
 }
 
 /* A turn that is over at once, or as soon as the thread finds it late. */
@@ -121,10 +110,11 @@ enum {
 	CROWDED = 2,    /* thread 0 gets none, and the others have one slot */
 	BIASED = 4,     /* the lock has BIAS at first */
 	NO_BARRIER = 8, /* there is no membarrier() */
-	MARKED = 16,    /* each turn is over at once */
+	LATE = 16,      /* each turn is over at once */
 	FREED = 32,     /* the last thread frees the lock */
 	STALE = 64,     /* the last thread has no light fences */
 	REUSED = 128,   /* with FRESH: there is a line with the first thread's number */
+	FORKED = 256,   /* the lock has overdue readers of a parent process */
 };
 
 template <typename Script, unsigned int Features>
@@ -133,10 +123,14 @@ class runs : public hf_model::scenario {
 	struct hf_detail_rwlock_lines lines_;
 	hf_model::parking parking_;
 	plain data_[2];
-	int written_ = 0, left_ = 0;
+	int written_ = 0, ended_ = 0, left_ = 0;
 	unsigned int inside_ = 0, writers_ = 0;
 
 	static bool has(unsigned int feature) { return (Features & feature) != 0; }
+	static uint64_t overdue_in(uint64_t word)
+	{
+		return word / FORK == has(FORKED) ? word & OVERDUE_MASK : 0;
+	}
 
 	void reads()
 	{
@@ -198,10 +192,11 @@ class runs : public hf_model::scenario {
 			*hf_model::my_line() = mine;
 			break;
 		}
-		case 'p':
-			check(hf_detail_rwlock_read_lock_past(&lock->word, HF_ENV_FOREVER), "past");
-			reads();
-			hf_rwlock_read_unlock(lock);
+		case 'l':
+			check(hf_detail_rwlock_write_lock_last(&lock->word, HF_ENV_FOREVER),
+			      "the last");
+			writes();
+			hf_rwlock_write_unlock(lock);
 			break;
 		case 'R':
 		case 'a':
@@ -245,21 +240,22 @@ public:
 		set(data_[0], 0);
 		set(data_[1], 0);
 		if (has(BIASED))
-			hf_atomic32_store_relaxed(&lock_.word, HF_DETAIL_RWLOCK_BIAS);
+			hf_atomic32_store_relaxed(&lock_.word, BIAS);
+		if (has(FORKED))
+			hf_atomic32_store_relaxed(&lock_.word, 2 * OVERDUE);
+		hf_atomic32_store_relaxed(&lines_.forks, has(FORKED) ? 1 : 0);
 		hf_model::the_lines = &lines_;
 		hf_atomic32_store_relaxed(&lines_.used,
 					  has(FRESH) ? (uint32_t)has(REUSED) : HF_MODEL_THREADS);
 		hf_model::gone_thread = has(REUSED) ? (uint64_t)1 << 32 | 1 : 0;
 		hf_atomic32_store_relaxed(&lines_.sweep_from, 0);
-		hf_atomic64_store_relaxed(&lines_.bias_from, 0);
-		hf_atomic32_store_relaxed(&lines_.has_barrier,
-					  has(NO_BARRIER) ? HAS_NONE : HAS_BARRIER);
+		hf_atomic64_store_relaxed(&lines_.bias_from, !has(NO_BARRIER));
 		for (unsigned int t = 0; t < HF_MODEL_THREADS; t++) {
 			hf_model::rwlock_state *mine = &hf_model::rwlock_states[t];
 			struct hf_detail_rwlock_line *line = &lines_.line[t];
 
 			*mine = hf_model::rwlock_state();
-			mine->turn = has(MARKED) ? 1 : 0;
+			mine->turn = has(LATE) ? 1 : 0;
 			mine->line = has(FRESH) || (has(CROWDED) && t == 0) ? NULL : line;
 			hf_atomic64_store_relaxed(&line->owner,
 						  has(FRESH) ? 0 : (uint64_t)1 << 32 | (t + 1));
@@ -298,23 +294,22 @@ public:
 	void changed(const void *object, uint64_t before, uint64_t after, const where &at)
 	{
 		(void)at;
-		if (object == &lock_.word.own) {
-			reached_bias += !(before & HF_DETAIL_RWLOCK_BIAS) &&
-					(after & HF_DETAIL_RWLOCK_BIAS);
-			reached_count += after >= HF_DETAIL_RWLOCK_ONE;
-			reached_give_up += (before & WRITER) && !(before & INSIDE) &&
-					   !(after & WRITER);
-		} else {
-			reached_mark += after == mark_of(&lock_.word, 0) ||
-					after == mark_of(&lock_.word, PHASE);
-		}
+		if (object != &lock_.word.own)
+			return;
+		check(!(~before & after & WRITER) || !overdue_in(before),
+		      "a writer gets the claim before an overdue reader");
+		ended_ += (before & ~after & WRITER) != 0;
+		reached_give_up += ended_ > written_;
+		reached_bias += (~before & after & BIAS) != 0;
+		reached_count += (after & COUNT_MASK) != 0;
+		reached_overdue += overdue_in(after) != 0;
 	}
 	void end()
 	{
 		uint32_t word = lock_.word.own.now();
 
 		check(get(data_[0]) == written_ && get(data_[1]) == written_, "no write is lost");
-		check(!(word & (WRITER | INSIDE)) && word < ONE, "nobody is inside");
+		check(!(word & (WRITER | COUNT_MASK)) && !overdue_in(word), "nobody is inside");
 		for (struct hf_detail_rwlock_line &line : lines_.line)
 			check(line.slot[0].word.now() == 0, "a slot is left");
 		check(parking_.empty(), "nothing is left in the table");
@@ -336,7 +331,7 @@ SCRIPT(nested, "n", "w");
 SCRIPT(nested_count, "w", "n");
 SCRIPT(moved, "m", "w");
 SCRIPT(downgrades, "d", "d");
-SCRIPT(past, "pr", "w");
+SCRIPT(last, "lr", "rl");
 SCRIPT(rrw, "r", "r", "w");
 SCRIPT(rww, "r", "w", "w");
 SCRIPT(rrw_long, "rr", "rw", "wr");
@@ -344,7 +339,7 @@ SCRIPT(timed3, "a", "b", "w");
 SCRIPT(two_locks, "rO", "or", "wo");
 SCRIPT(nested3, "n", "n", "w");
 SCRIPT(downgrades3, "d", "r", "w");
-SCRIPT(past3, "p", "p", "w");
+SCRIPT(last3, "l", "r", "l");
 SCRIPT(only_tries, "R", "R", "W");
 SCRIPT(readers, "rr", "r", "r");
 SCRIPT(four, "r", "r", "w", "w");
@@ -363,7 +358,7 @@ static void all(hf_model::run *run, const char *name, unsigned int count)
 	run->random<runs<timed, Features>, 2>(name, count);
 	run->random<runs<moved, Features>, 2>(name, count);
 	run->random<runs<downgrades, Features>, 2>(name, count);
-	run->random<runs<past, Features>, 2>(name, count);
+	run->random<runs<last, Features>, 2>(name, count);
 	if constexpr (Features & CROWDED) { /* thread 0 is counted, and must not read it again */
 		run->random<runs<nested_count, Features>, 2>(name, count);
 	} else {
@@ -376,7 +371,7 @@ static void all(hf_model::run *run, const char *name, unsigned int count)
 	run->random<runs<timed3, Features>, 3>(name, count);
 	run->random<runs<two_locks, Features>, 3>(name, count);
 	run->random<runs<downgrades3, Features>, 3>(name, count);
-	run->random<runs<past3, Features>, 3>(name, count);
+	run->random<runs<last3, Features>, 3>(name, count);
 	run->random<runs<four, Features>, 4>(name, count / 2);
 }
 
@@ -386,20 +381,21 @@ int main(int argc, char **argv)
 
 	all<0>(&run, "rwlock", 20000);
 	all<BIASED>(&run, "rwlock", 20000);
-	all<MARKED>(&run, "marked", 20000);
-	all<MARKED | BIASED>(&run, "marked", 20000);
+	all<LATE>(&run, "overdue", 20000);
+	all<LATE | BIASED>(&run, "overdue", 20000);
 	all<FRESH>(&run, "fresh", 10000);
 	run.random<runs<rw, FRESH | REUSED>, 2>("reused", 20000);
 	run.random<runs<readers, FRESH | REUSED>, 3>("reused", 20000);
 	all<CROWDED>(&run, "crowded", 10000);
-	all<CROWDED | BIASED | MARKED>(&run, "crowded", 10000);
+	all<CROWDED | BIASED | LATE>(&run, "crowded", 10000);
 	all<NO_BARRIER>(&run, "no barrier", 10000);
+	all<FORKED | LATE>(&run, "forked", 5000);
 	all<FREED>(&run, "freed", 10000);
 
 	run.random<runs<only_tries, STALE>, 3>("stale", 400000);
 
 	run.must_reach("the lock gets BIAS", reached_bias);
-	run.must_reach("a reader marks its slot", reached_mark);
+	run.must_reach("a reader is overdue", reached_overdue);
 	run.must_reach("a reader is counted", reached_count);
 	run.must_reach("a writer gives up its claim", reached_give_up);
 	run.must_reach("a thread does not get it", timed_out);

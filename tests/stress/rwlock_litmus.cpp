@@ -13,7 +13,6 @@
 #include "stress.h"
 
 #define HF_RWLOCK_SAMPLE 1
-#define HF_RWLOCK_AGES 1
 #define HF_RWLOCK_REST 0
 
 static bool litmus_barrier();

@@ -18,6 +18,7 @@
 #include "holdfast/rcuref.h"
 #include "holdfast/refcount.h"
 #include "holdfast/region.h"
+#include "holdfast/rwlock.h"
 #include "holdfast/spinlock.h"
 #include "holdfast/spinlock_ticket.h"
 
@@ -33,6 +34,7 @@
 /* Named after their states. Not static, else the optimiser replaces some of them by constants. */
 hf_mutex_t mutex_free = HF_MUTEX_INIT, mutex_held = { HF_ATOMIC_INIT(1) }, mutex_waited;
 hf_mutex_shared_t shared_held = HF_MUTEX_SHARED_INIT;
+hf_rwlock_t rw_free, rw_read, rw_written = { HF_ATOMIC_INIT(1) };
 hf_mutex_t cond_mutex;
 hf_cond_t cond_waited, cond_alone;
 hf_mutex_t mutex_in_turn;
@@ -195,6 +197,7 @@ int main()
 	alarm(600);
 	me = int(syscall(SYS_gettid));
 	hf_report_set_mode(HF_REPORT_MODE_COUNT);
+	hf_rwlock_read_lock(&rw_read);
 	hf_refcount_inc(&count_misused);
 	hf_lockref_waitfree_init(&wait_free, 5);
 	hf_lockref_waitfree_init(&wait_free_dead, 0);

@@ -50,6 +50,9 @@ PRINTED = {
     "*&mutex_waited": MUTEX3,
     "mutex_in_turn": "held, 2 waiters: .*",  # the word has its holder's mark
     "shared_held": "held, no waiter parked",
+    "rw_free": "no writer, no waiter queued",
+    "rw_read": "no writer%s, no waiter queued" % ("" if stripped else ", read by " + ME),
+    "rw_written": "a writer is inside or waits for readers, no waiter queued",
     "cond_waited": r"2 waiters: %s parked, %s parked; mutex 0x[0-9a-f]+ <cond_mutex>"
                    % (waiter(3), waiter(4)),
     "cond_alone": "0 waiters",

@@ -15,13 +15,15 @@ namespace
 
 using unit::MS;
 
+/* Parts of the word that src/rwlock/rwlock.c draws. */
+constexpr uint32_t ONE = 1 << 2, COUNT = 0x3fffc, OVERDUE = 0x3fc0000;
+
 class Rwlock : public testing::Test {
 protected:
 	/* After the last unlock nobody is inside, and no thread waits. */
 	~Rwlock() override
 	{
-		EXPECT_EQ(word() & (HF_DETAIL_RWLOCK_WRITER | HF_DETAIL_RWLOCK_INSIDE), 0u);
-		EXPECT_LT(word(), HF_DETAIL_RWLOCK_ONE);
+		EXPECT_EQ(word() & (HF_DETAIL_RWLOCK_WRITER | COUNT | OVERDUE), 0u);
 		EXPECT_TRUE(unit::table_is_empty());
 	}
 	uint32_t word() const { return hf_atomic32_load_relaxed(&lock_.word); }
@@ -130,13 +132,9 @@ TEST_F(Rwlock, WaitersGetIt)
 			}
 		});
 	}
-	/* Readers wait at one of three addresses: the phase's, and, after a turn, a marked one. */
 	unit::wait_until([&] {
-		size_t readers = 0;
-
-		for (int i = 1; i <= 3; i++)
-			readers += unit::waiters((char *)&lock_.word + i, true);
-		return unit::waiters(&lock_.word, true) == 3 && readers == 3;
+		return unit::waiters(&lock_.word, true) == 3 &&
+		       unit::waiters((char *)&lock_.word + 1, true) == 3;
 	});
 	hf_rwlock_write_unlock(&lock_);
 	threads.join();
@@ -157,18 +155,7 @@ TEST_F(Rwlock, ReadsAgainWhileAWriterWaits)
 		hf_rwlock_read_lock(&lock_);
 		hf_rwlock_read_unlock(&lock_);
 	}
-	/* After its turn the writer keeps its claim: no other thread enters. */
-	unit::wait_until([&] {
-		return elsewhere([&] {
-			for (int i = 0; i < 1000; i++) {
-				if (hf_rwlock_read_trylock(&lock_)) {
-					hf_rwlock_read_unlock(&lock_);
-					return false;
-				}
-			}
-			return true;
-		});
-	});
+	EXPECT_TRUE(elsewhere([&] { return !hf_rwlock_read_trylock(&lock_); }));
 	hf_rwlock_read_unlock(&lock_);
 	threads.join();
 }
@@ -183,9 +170,9 @@ TEST_F(Rwlock, ReadsAgainWithoutASlot)
 		hf_rwlock_read_lock(&other);
 	hf_atomic32_store_relaxed(&lock_.word, HF_DETAIL_RWLOCK_WRITER);
 	EXPECT_TRUE(hf_rwlock_read_trylock(&lock_));
-	EXPECT_EQ(word(), HF_DETAIL_RWLOCK_WRITER + HF_DETAIL_RWLOCK_ONE);
+	EXPECT_EQ(word(), HF_DETAIL_RWLOCK_WRITER + ONE);
 	hf_rwlock_read_unlock(&lock_);
-	EXPECT_EQ(word(), HF_DETAIL_RWLOCK_WRITER + HF_DETAIL_RWLOCK_ONE);
+	EXPECT_EQ(word(), HF_DETAIL_RWLOCK_WRITER + ONE);
 	hf_rwlock_read_unlock(&lock_);
 	EXPECT_EQ(word(), HF_DETAIL_RWLOCK_WRITER);
 	hf_atomic32_store_relaxed(&lock_.word, 0);
@@ -225,7 +212,7 @@ TEST_F(Rwlock, ReadsManyLocks)
 
 	for (hf_rwlock_t &lock : locks) {
 		hf_rwlock_read_lock(&lock);
-		counted += hf_atomic32_load_relaxed(&lock.word) >= HF_DETAIL_RWLOCK_ONE;
+		counted += hf_atomic32_load_relaxed(&lock.word) == ONE;
 	}
 	EXPECT_EQ(counted, 2 * HF_DETAIL_RWLOCK_SLOTS);
 	for (hf_rwlock_t &lock : locks) {
@@ -301,6 +288,30 @@ TEST_F(Rwlock, LinesAreUsedAgain)
 	threads.join();
 }
 
+/* Threads that begin at the same time free the same lines: each is counted as free. */
+TEST_F(Rwlock, LinesStayFewBesideRaces)
+{
+	constexpr int THREADS = 8;
+	uint32_t before = hf_detail_rwlock_lines_used(hf_detail_rwlock_lines());
+
+	for (int round = 0; round < (unit::emulated ? 30 : 300); round++) {
+		std::atomic<int> begun(0), done(0);
+		unit::thread_group threads;
+
+		for (int i = 0; i < THREADS; i++) {
+			threads.add([&] {
+				begun++;
+				unit::wait_until([&] { return begun == THREADS; });
+				read(1);
+				done++;
+				unit::wait_until([&] { return done == THREADS; });
+			});
+		}
+		threads.join();
+	}
+	EXPECT_LE(hf_detail_rwlock_lines_used(hf_detail_rwlock_lines()), before + 32);
+}
+
 /* If all lines are in use a new thread is counted, and does not search for one at each read. */
 TEST_F(Rwlock, ThreadsWithoutALine)
 {
@@ -320,10 +331,10 @@ TEST_F(Rwlock, ThreadsWithoutALine)
 			hf_atomic64_store_relaxed(&lines->line[i].owner, owners[i]);
 		hf_atomic32_store_relaxed(&lines->used, used);
 		hf_atomic32_store_relaxed(&lines->sweep_from, 0);
-		bool is_counted = word() >= HF_DETAIL_RWLOCK_ONE;
+		bool is_counted = word() == ONE;
 		hf_rwlock_read_unlock(&lock_);
 		hf_rwlock_read_lock(&lock_);
-		is_counted = is_counted && word() >= HF_DETAIL_RWLOCK_ONE;
+		is_counted = is_counted && word() == ONE;
 		hf_rwlock_read_unlock(&lock_);
 		return is_counted;
 	}));
@@ -395,94 +406,68 @@ TEST_F(Rwlock, Fork)
 	hf_rwlock_read_unlock(&mine);
 }
 
-/* For hf-run: a reader of glibc's default kind enters though a writer waits. */
-TEST_F(Rwlock, ReadsPastAWaitingWriter)
+/* A reader that has waited for a turn enters before the writers that wait. */
+TEST_F(Rwlock, OverdueReadersEnterBeforeWriters)
+{
+	std::atomic<int> order(0);
+	unit::thread_group threads;
+
+	hf_rwlock_write_lock(&lock_);
+	threads.add([&] {
+		hf_rwlock_write_lock(&lock_);
+		EXPECT_EQ(order++, 1);
+		hf_rwlock_write_unlock(&lock_);
+	});
+	threads.add([&] {
+		hf_rwlock_read_lock(&lock_);
+		EXPECT_EQ(order++, 0);
+		hf_rwlock_read_unlock(&lock_);
+	});
+	unit::wait_until([&] { return (word() & OVERDUE) && unit::waiters(&lock_.word, true); });
+	hf_rwlock_write_unlock(&lock_);
+	threads.join();
+}
+
+/* In the child such readers do not exist, and keep no writer out. */
+TEST_F(Rwlock, ForkBesideAnOverdueReader)
+{
+	unit::thread_group threads;
+	int status = 0;
+
+	hf_rwlock_write_lock(&lock_);
+	threads.add([&] { read(1); });
+	unit::wait_until([&] { return word() & OVERDUE; });
+	pid_t child = fork();
+	if (child == 0) {
+		hf_rwlock_write_unlock(&lock_);
+		_exit(hf_rwlock_write_trylock(&lock_) ? 0 : 1);
+	}
+	EXPECT_EQ(waitpid(child, &status, 0), child);
+	EXPECT_EQ(status, 0);
+	hf_rwlock_write_unlock(&lock_);
+	threads.join();
+}
+
+/* For hf-run: a writer of glibc's default kind keeps no reader out while it waits. */
+TEST_F(Rwlock, TheLastWriterWaitsForReaders)
 {
 	unit::thread_group threads;
 
 	hf_rwlock_read_lock(&lock_);
 	threads.add([&] {
-		hf_rwlock_write_lock(&lock_);
+		EXPECT_TRUE(hf_detail_rwlock_write_lock_last(&lock_.word, HF_ENV_FOREVER));
 		hf_rwlock_write_unlock(&lock_);
 	});
+	unit::wait_until([&] { return unit::waiters((char *)&lock_.word + 2, true) == 1; });
 	for (int i = 0; i < 20; i++) {
-		wait_claimed();
 		EXPECT_TRUE(elsewhere([&] {
-			bool read = hf_detail_rwlock_read_lock_past(&lock_.word, HF_ENV_FOREVER);
-
-			hf_rwlock_read_unlock(&lock_);
-			return read;
+			read(1);
+			return true;
 		}));
 	}
+	EXPECT_FALSE(hf_detail_rwlock_write_lock_last(&lock_.word, hf_env_deadline(MS)));
 	hf_rwlock_read_unlock(&lock_);
 	threads.join();
-}
-
-/* Writers of different locks wait at one slot, ALONE; the first was stopped before it looks. */
-TEST_F(Rwlock, UnlockSeesAWriterBehindOneThatDoesNotRun)
-{
-	static std::atomic<bool> looks, may_end, is_free;
-	hf_atomic64_t slot = HF_ATOMIC_INIT(0);
-	hf_atomic32_t *at = (hf_atomic32_t *)(void *)&slot;
-	auto stops = [](hf_atomic32_t *) {
-		looks = true;
-		unit::wait_until([] { return may_end.load(); });
-		return true;
-	};
-	auto waits = [](hf_atomic32_t *) { return is_free.load(); };
-
-	looks = may_end = is_free = false;
-	std::thread first(
-		[&] { hf_detail_park_to_lock(at, stops, HF_ENV_FOREVER, HF_DETAIL_PARK_ALONE); });
-	unit::wait_until([] { return looks.load(); });
-	std::thread second(
-		[&] { hf_detail_park_to_lock(at, waits, HF_ENV_FOREVER, HF_DETAIL_PARK_ALONE); });
-	unit::wait_until([&] { return unit::waiters(at, true) == 1; });
-	is_free = true;
-	EXPECT_TRUE(hf_detail_rwlock_needs_wake(at));
-	hf_detail_rwlock_wake_writer(&slot);
-	second.join();
-	may_end = true;
-	first.join();
-}
-
-/* The same; the first was woken by one that has timed out, and does not run. */
-TEST_F(Rwlock, UnlockSeesAWriterBehindOneThatWasWoken)
-{
-	static std::atomic<bool> looks, may_fail, second_looks, may_end, is_free;
-	hf_atomic64_t slot = HF_ATOMIC_INIT(0);
-	hf_atomic32_t *at = (hf_atomic32_t *)(void *)&slot;
-	auto fails = [](hf_atomic32_t *) {
-		looks = true;
-		unit::wait_until([] { return may_fail.load(); });
-		return false;
-	};
-	auto stops = [](hf_atomic32_t *) {
-		second_looks = may_fail.load();
-		unit::wait_until([] { return !may_fail || may_end; });
-		return may_end.load();
-	};
-	auto waits = [](hf_atomic32_t *) { return is_free.load(); };
-
-	looks = may_fail = second_looks = may_end = is_free = false;
-	std::thread first([&] { hf_detail_park_to_lock(at, fails, 1, HF_DETAIL_PARK_ALONE); });
-	unit::wait_until([] { return looks.load(); });
-	std::thread second(
-		[&] { hf_detail_park_to_lock(at, stops, HF_ENV_FOREVER, HF_DETAIL_PARK_ALONE); });
-	unit::wait_until([&] { return unit::waiters(at, true) == 1; });
-	std::thread third(
-		[&] { hf_detail_park_to_lock(at, waits, HF_ENV_FOREVER, HF_DETAIL_PARK_ALONE); });
-	unit::wait_until([&] { return unit::waiters(at, true) == 2; });
-	may_fail = true;
-	first.join();
-	unit::wait_until([] { return second_looks.load(); });
-	EXPECT_FALSE(hf_detail_parking_flags(at) & HF_DETAIL_BUCKET_WAKING);
-	is_free = true;
-	hf_detail_rwlock_wake_writer(&slot);
-	may_end = true;
-	second.join();
-	hf_detail_unpark_each(at, 1); /* if the wake-up was lost */
-	third.join();
 }
 
 TEST(SharedMutex, Guards)

@@ -2,8 +2,8 @@
 /*
  * run_rwlock - pthread_rwlock_*(). R1 to R4 are defined in run.h.
  *
- * A reader of glibc's default kind enters though a writer waits, since its thread may read the lock
- * already. One of PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP waits: hf_rwlock_t's own policy.
+ * A writer of glibc's default kind keeps no reader out while it waits. One of
+ * PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP does: hf_rwlock_t's own policy.
  *
  * Unlocks by another thread
  *   glibc counts readers, so a program may let any thread unlock what one of them has read-locked.
@@ -58,14 +58,14 @@ static bool is_profiled(void)
 static bool take(struct hf_run_rwlock *l, enum hf_run_kind kind, uint64_t deadline)
 {
 	hf_atomic32_t *word = &l->lock.word;
-	bool has_slot = sharing_of(l) != COUNTED;
+	bool is_counted = sharing_of(l) == COUNTED;
 
-	if (kind == HF_RUN_WRITE)
+	if (kind != HF_RUN_WRITE)
+		return is_counted ? hf_detail_rwlock_read_lock_counted(word, deadline)
+				  : hf_detail_rwlock_read_lock(word, deadline);
+	if (!is_counted && l->kind == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP)
 		return hf_detail_rwlock_write_lock(word, deadline);
-	if (has_slot && l->kind == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP)
-		return hf_detail_rwlock_read_lock(word, deadline);
-	return (has_slot && hf_detail_rwlock_read_lock(word, HF_DETAIL_RWLOCK_NOW)) ||
-	       hf_detail_rwlock_read_lock_past(word, deadline);
+	return hf_detail_rwlock_write_lock_last(word, deadline);
 }
 
 /* Watched: the places of the lock that @find makes. Its readers are a row of their own. */
@@ -244,8 +244,8 @@ static HF_RUN_COLD bool empty_slot(const hf_atomic32_t *word)
 
 		if (hf_atomic64_load_relaxed(slot) == found &&
 		    hf_atomic64_try_cmpxchg_release(slot, &found, 0)) {
-			if (hf_detail_rwlock_needs_wake(slot))
-				hf_detail_rwlock_wake_writer(slot);
+			if (hf_detail_rwlock_needs_wake(word))
+				hf_detail_rwlock_wake_writer(word);
 			return true;
 		}
 	}

@@ -15,6 +15,7 @@
  *   LOCKED, TIMED_OUT  how that ended
  *   TRYLOCKED          a lock that did not wait, which may come in any order
  *   UNLOCK             before an unlock: reported if this thread does not hold the mutex
+ *   RW_...             the same of a reader-writer lock, by a reader or a writer
  *
  * From its pre_lock to its post_lock ThreadSanitizer ignores what the thread does. But a slow path
  * of a library that is built with it must synchronise with the code that wakes it, which is not
@@ -40,6 +41,7 @@ void __tsan_mutex_post_divert(void *address, unsigned int flags);
 HF_END_DECLS
 
 /* Flags of ThreadSanitizer's interface. */
+#define HF_DETAIL_TSAN_READ (1u << 3)
 #define HF_DETAIL_TSAN_TRY (1u << 4)
 #define HF_DETAIL_TSAN_FAILED (1u << 5)
 
@@ -74,9 +76,10 @@ HF_DETAIL_TSAN_INLINE void hf_detail_tsan_destroy(void *lock, bool is_locked)
 		__tsan_mutex_destroy(hf_detail_tsan_id(lock), 0);
 }
 
-HF_DETAIL_TSAN_INLINE void hf_detail_tsan_lock(void *lock)
+/* From here on @flags has READ, or not. */
+HF_DETAIL_TSAN_INLINE void hf_detail_tsan_lock(void *lock, unsigned int flags)
 {
-	__tsan_mutex_pre_lock(hf_detail_tsan_id(lock), 0);
+	__tsan_mutex_pre_lock(hf_detail_tsan_id(lock), flags);
 	__tsan_mutex_pre_divert(hf_detail_tsan_id(lock), 0);
 }
 
@@ -84,33 +87,55 @@ HF_DETAIL_TSAN_INLINE void hf_detail_tsan_lock_end(void *lock, unsigned int flag
 {
 	__tsan_mutex_post_divert(hf_detail_tsan_id(lock), 0);
 	__tsan_mutex_post_lock(hf_detail_tsan_id(lock), flags, 0);
-	if (!flags)
+	if (!(flags & HF_DETAIL_TSAN_FAILED))
 		__tsan_acquire(lock);
 }
 
-HF_DETAIL_TSAN_INLINE void hf_detail_tsan_trylocked(void *lock)
+HF_DETAIL_TSAN_INLINE void hf_detail_tsan_trylocked(void *lock, unsigned int flags)
 {
-	__tsan_mutex_pre_lock(hf_detail_tsan_id(lock), HF_DETAIL_TSAN_TRY);
-	__tsan_mutex_post_lock(hf_detail_tsan_id(lock), HF_DETAIL_TSAN_TRY, 0);
+	__tsan_mutex_pre_lock(hf_detail_tsan_id(lock), flags | HF_DETAIL_TSAN_TRY);
+	__tsan_mutex_post_lock(hf_detail_tsan_id(lock), flags | HF_DETAIL_TSAN_TRY, 0);
 	__tsan_acquire(lock);
 }
 
-HF_DETAIL_TSAN_INLINE void hf_detail_tsan_unlock(void *lock)
+HF_DETAIL_TSAN_INLINE void hf_detail_tsan_unlock(void *lock, unsigned int flags)
 {
 	__tsan_release(lock);
-	(void)__tsan_mutex_pre_unlock(hf_detail_tsan_id(lock), 0);
-	__tsan_mutex_post_unlock(hf_detail_tsan_id(lock), 0);
+	(void)__tsan_mutex_pre_unlock(hf_detail_tsan_id(lock), flags);
+	__tsan_mutex_post_unlock(hf_detail_tsan_id(lock), flags);
+}
+
+/* @waits: it is no trylock. */
+HF_DETAIL_TSAN_INLINE void hf_detail_tsan_rw_lock(void *lock, bool reads, bool waits)
+{
+	if (waits)
+		hf_detail_tsan_lock(lock, reads ? HF_DETAIL_TSAN_READ : 0);
+}
+
+HF_DETAIL_TSAN_INLINE void hf_detail_tsan_rw_ended(void *lock, bool reads, bool waits, bool locked)
+{
+	unsigned int read = reads ? HF_DETAIL_TSAN_READ : 0;
+
+	if (waits)
+		hf_detail_tsan_lock_end(lock, locked ? read : read | HF_DETAIL_TSAN_FAILED);
+	else if (locked)
+		hf_detail_tsan_trylocked(lock, read);
 }
 
 #define HF_DETAIL_TSAN_ACQUIRE(p) __tsan_acquire((void *)(uintptr_t)(p))
 #define HF_DETAIL_TSAN_RELEASE(p) __tsan_release((void *)(uintptr_t)(p))
 #define HF_DETAIL_TSAN_INIT(lock) hf_detail_tsan_init(lock)
 #define HF_DETAIL_TSAN_DESTROY(lock, is_locked) hf_detail_tsan_destroy(lock, is_locked)
-#define HF_DETAIL_TSAN_LOCK(lock) hf_detail_tsan_lock(lock)
+#define HF_DETAIL_TSAN_LOCK(lock) hf_detail_tsan_lock(lock, 0)
 #define HF_DETAIL_TSAN_LOCKED(lock) hf_detail_tsan_lock_end(lock, 0)
 #define HF_DETAIL_TSAN_TIMED_OUT(lock) hf_detail_tsan_lock_end(lock, HF_DETAIL_TSAN_FAILED)
-#define HF_DETAIL_TSAN_TRYLOCKED(lock) hf_detail_tsan_trylocked(lock)
-#define HF_DETAIL_TSAN_UNLOCK(lock) hf_detail_tsan_unlock(lock)
+#define HF_DETAIL_TSAN_TRYLOCKED(lock) hf_detail_tsan_trylocked(lock, 0)
+#define HF_DETAIL_TSAN_UNLOCK(lock) hf_detail_tsan_unlock(lock, 0)
+#define HF_DETAIL_TSAN_RW_LOCK(lock, reads, waits) hf_detail_tsan_rw_lock(lock, reads, waits)
+#define HF_DETAIL_TSAN_RW_ENDED(lock, reads, waits, locked)                                        \
+	hf_detail_tsan_rw_ended(lock, reads, waits, locked)
+#define HF_DETAIL_TSAN_RW_UNLOCK(lock, reads)                                                      \
+	hf_detail_tsan_unlock(lock, (reads) ? HF_DETAIL_TSAN_READ : 0)
 #else
 #define HF_DETAIL_TSAN_ACQUIRE(p) (void)(p)
 #define HF_DETAIL_TSAN_RELEASE(p) (void)(p)
@@ -121,6 +146,9 @@ HF_DETAIL_TSAN_INLINE void hf_detail_tsan_unlock(void *lock)
 #define HF_DETAIL_TSAN_TIMED_OUT(lock) (void)(lock)
 #define HF_DETAIL_TSAN_TRYLOCKED(lock) (void)(lock)
 #define HF_DETAIL_TSAN_UNLOCK(lock) (void)(lock)
+#define HF_DETAIL_TSAN_RW_LOCK(lock, reads, waits) (void)(lock)
+#define HF_DETAIL_TSAN_RW_ENDED(lock, reads, waits, locked) (void)(lock)
+#define HF_DETAIL_TSAN_RW_UNLOCK(lock, reads) (void)(lock)
 #endif
 
 #endif

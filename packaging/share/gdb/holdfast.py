@@ -5,7 +5,7 @@ gdb loads this file with the shared library if both are installed below /usr. Ot
 
     (gdb) source PREFIX/share/holdfast/gdb/holdfast.py
 
-    print LOCK           hf_mutex_t, hf_cond_t, hf_spinlock_t, hf_spinlock_ticket_t, hf_lockref_t, hf_refcount_t,
+    print LOCK           hf_mutex_t, hf_rwlock_t (with its readers), hf_cond_t, hf_spinlock_t, hf_spinlock_ticket_t, hf_lockref_t, hf_refcount_t,
                          hf_rcuref_t, hf_region_t, and the C++ classes around them;
                          hf::intrusive_ptr with its object's count
     holdfast waiters     threads that wait for mutexes and condition variables
@@ -319,6 +319,40 @@ def show_mutex_shared(value):
         else "not a mutex between processes: 0x%x" % number
 
 
+def readers_of(address):
+    """The threads that have this lock in a slot of their line, once for each slot: src/rwlock/lines.h."""
+    found, lines = [], shared_memory("lines")
+    used = min(Memory(lines, 4).u32(0), 32768) if lines else 0
+    memory = Memory(lines + LINE, used * LINE) if used else None
+    for line in range(0, used * LINE, LINE):
+        for slot in range(line, line + 56, 8):
+            if memory.u64(slot) == address:
+                number = memory.u32(line + 56) if memory.order == "little" else memory.u32(line + 60)
+                thread = Threads.get().by_number.get(number)
+                found.append(Threads.name(thread) if thread else "LWP %d, which is gone" % number)
+    return found
+
+
+def show_rwlock(value):
+    """One that tries to read, or waits, may have it in a slot for a moment."""
+    number, address = word(value), address_of(value)
+    found = readers_of(address) if address is not None else []
+    if counted := number >> 2 & 0xffff:
+        found.append("%d counted" % counted)
+    said = "a writer is inside or waits for readers" if number & 1 else "no writer"
+    said += ", read by " + ", ".join(found) if found else ""
+    return said + waiters_at(address) + "".join(
+        "; %s: %s" % (what, ", ".join(map(str, waiting)))
+        for what, waiting in (("readers that wait", waiting_at(address, 1)), ("the writer", waiting_at(address, 2))) if waiting)
+
+
+def waiting_at(lock, at):
+    try:
+        return Parking().at(lock + at) if lock is not None else []
+    except Missing:
+        return []
+
+
 def show_cond(value):
     number = word(value, "waiters")
     said = plural(number, "waiter")
@@ -465,6 +499,7 @@ def show_intrusive_ptr(value):
 SHOW = {
     "hf_mutex": show_mutex,
     "hf_mutex_shared": show_mutex_shared,
+    "hf_rwlock": show_rwlock,
     "hf_cond": show_cond,
     "hf_cond_shared": show_cond_shared,
     "hf_spinlock": show_spinlock,
@@ -545,8 +580,11 @@ class Waiters(Command):
         if not found:
             print("no thread waits")
         for at, waiters in found.items():
-            what = "condition variable" if waiters[0].mutex != at else \
-                "mutex, %s" % ("held" if Memory(at, 4).u32(0) else "free")
+            if at & 3:  # rwlock.c, L3
+                what = "rwlock's " + ("", "readers", "writer, which waits for readers")[at & 3]
+            else:
+                what = "condition variable" if waiters[0].mutex != at else \
+                    "mutex, %s" % ("held" if Memory(at, 4).u32(0) else "free")
             mutex_too = "" if waiters[0].mutex == at else ", with mutex 0x%x%s" % (
                 waiters[0].mutex, symbol(waiters[0].mutex))
             print("0x%x%s: %s%s, %s" % (at, symbol(at), what, mutex_too,
@@ -623,7 +661,7 @@ class Profile(Command):
     """The contention profile so far, with HOLDFAST_PROFILE: holdfast profile"""
 
     NAMES = ("mutex", "mutex between processes", "spinlock", "condition variable",
-             "condition variable between processes")
+             "condition variable between processes", "rwlock, to read", "rwlock, to write")
 
     def run(self, _argument):
         table = shared_memory("profile")

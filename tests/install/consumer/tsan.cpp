@@ -5,6 +5,7 @@
  *   tsan well       correct use: no report
  *   tsan race       a data race: one report
  *   tsan order      two mutexes in both orders, by one thread after the other: one report
+ *   tsan readers    two reader-writer locks in both orders: one report
  *   tsan relock     the same, where a wait takes one of them again
  *   tsan destroy    a mutex is destroyed while it is locked: one report; so destroy_recursive,
  *                   destroy_lockref
@@ -16,6 +17,7 @@
 #include <holdfast/mutex_recursive.h>
 #include <holdfast/rcuref.h>
 #include <holdfast/refcount_lock.h>
+#include <holdfast/rwlock.h>
 #include <holdfast/spinlock_ticket.h>
 
 #include <atomic>
@@ -92,6 +94,16 @@ static void use_locks()
 	USE_LOCK(hf_lockref, HF_LOCKREF_INIT(1), hf_lockref_lock(&l));
 	USE_LOCK(hf_lockref, HF_LOCKREF_INIT(1), while (hf_lockref_put_or_lock(&l)));
 	USE_LOCK(hf_lockref_waitfree, HF_LOCKREF_WAITFREE_INIT(1), hf_lockref_waitfree_lock(&l));
+
+	static hf_rwlock_t rwlock = HF_RWLOCK_INIT;
+	use_lock([] { hf_rwlock_write_lock(&rwlock); },
+		 [] {
+			 hf_rwlock_read_lock(&rwlock);
+			 check(number >= 0, "a reader reads what writers wrote");
+			 hf_rwlock_read_unlock(&rwlock);
+			 return hf_rwlock_write_trylock(&rwlock);
+		 },
+		 [] { hf_rwlock_write_unlock(&rwlock); });
 }
 
 /* ---- Counts: the thread that drops the last reference reads what the others wrote ----------- */
@@ -200,6 +212,23 @@ static void order()
 	nest(&b, &a);
 }
 
+static void read_and_write(hf_rwlock_t *read, hf_rwlock_t *written)
+{
+	hf_rwlock_read_lock(read);
+	hf_rwlock_write_lock(written);
+	hf_rwlock_downgrade(written);
+	hf_rwlock_read_unlock(written);
+	hf_rwlock_read_unlock(read);
+}
+
+static void readers()
+{
+	hf_rwlock_t a = HF_RWLOCK_INIT, b = HF_RWLOCK_INIT;
+
+	read_and_write(&a, &b);
+	read_and_write(&b, &a);
+}
+
 /* After a wait for @a under @b, both are held: as if @b had been taken first. */
 static void relock()
 {
@@ -289,6 +318,7 @@ int main(int argc, char **argv)
 	} cases[] = { { "well", well },
 		      { "race", race },
 		      { "order", order },
+		      { "readers", readers },
 		      { "relock", relock },
 		      { "destroy", destroy<hf::mutex> },
 		      { "destroy_recursive", destroy<hf::recursive_mutex> },
