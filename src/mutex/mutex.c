@@ -127,7 +127,7 @@ static bool spin_if_it_pays(hf_atomic32_t *lock, hf_detail_try_lock_t *try_lock)
 }
 
 enum hf_detail_park hf_detail_lock_contended(hf_atomic32_t *lock, hf_detail_try_lock_t *try_lock,
-					     uint64_t deadline, enum hf_detail_park_how how)
+					     uint64_t deadline)
 {
 	enum hf_detail_park result;
 
@@ -136,8 +136,7 @@ enum hf_detail_park hf_detail_lock_contended(hf_atomic32_t *lock, hf_detail_try_
 								    : HF_DETAIL_PARK_TIMED_OUT;
 	do {
 		result = HF_DETAIL_PARK_NONE;
-		if (how == HF_DETAIL_PARK_QUEUED && hf_detail_parking_flags(lock) &&
-		    hf_detail_turn_is_over(1))
+		if (hf_detail_parking_flags(lock) && hf_detail_turn_is_over(1))
 			result = hf_detail_park_to_lock(lock, try_lock, deadline,
 							HF_DETAIL_PARK_IN_EXCHANGE);
 		if (result == HF_DETAIL_PARK_NONE) {
@@ -146,7 +145,8 @@ enum hf_detail_park hf_detail_lock_contended(hf_atomic32_t *lock, hf_detail_try_
 			if (hf_detail_is_past(deadline))
 				return try_lock(lock) ? HF_DETAIL_PARK_NONE
 						      : HF_DETAIL_PARK_TIMED_OUT;
-			result = hf_detail_park_to_lock(lock, try_lock, deadline, how);
+			result = hf_detail_park_to_lock(lock, try_lock, deadline,
+							HF_DETAIL_PARK_QUEUED);
 		}
 		/* Released, since another thread made room: begin again as a newcomer. */
 	} while (result == HF_DETAIL_PARK_RELEASED && !try_lock(lock));
@@ -161,8 +161,7 @@ static bool try_mutex(hf_atomic32_t *word)
 
 bool hf_detail_mutex_lock_contended(hf_atomic32_t *word, uint64_t deadline)
 {
-	return hf_detail_lock_contended(word, try_mutex, deadline, HF_DETAIL_PARK_QUEUED) !=
-	       HF_DETAIL_PARK_TIMED_OUT;
+	return hf_detail_lock_contended(word, try_mutex, deadline) != HF_DETAIL_PARK_TIMED_OUT;
 }
 
 __attribute__((__noinline__)) bool hf_detail_mutex_lock_slow(hf_atomic32_t *word, uint64_t deadline)

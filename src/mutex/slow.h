@@ -16,7 +16,7 @@ HF_BEGIN_DECLS
  * LOCKED if the thread was queued until then, so that those behind it may have relied on it.
  */
 enum hf_detail_park hf_detail_lock_contended(hf_atomic32_t *lock, hf_detail_try_lock_t *try_lock,
-					     uint64_t deadline, enum hf_detail_park_how how);
+					     uint64_t deadline);
 
 /* The slow path of lock. Returns true if it acquired the mutex. */
 bool hf_detail_mutex_lock_contended(hf_atomic32_t *word, uint64_t deadline);

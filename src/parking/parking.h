@@ -45,7 +45,6 @@ struct hf_detail_waiter {
 	uint64_t moved; /* when it was moved to its lock's queue, or 0; only for the profile */
 	/* In the queue of what it waits for; under its bucket's lock. */
 	HF_DETAIL_PARKING_BOOL queued;
-	HF_DETAIL_PARKING_BOOL alone;        /* W2: `need` counts it */
 	HF_DETAIL_PARKING_BOOL is_real_time; /* W8 */
 	hf_atomic32_t looks; /* 1: its thread will check the lock before it sleeps (W1) */
 };
@@ -105,11 +104,6 @@ enum hf_detail_park_how {
 	 * none, PARK_NONE at once, and a new turn begins.
 	 */
 	HF_DETAIL_PARK_IN_EXCHANGE,
-	/*
-	 * What it waits for may come while those before it go on waiting (W2). If it was queued
-	 * when it ends to wait, the caller must hf_detail_unpark_each() the others.
-	 */
-	HF_DETAIL_PARK_ALONE,
 };
 
 /*

@@ -60,8 +60,7 @@
  *   Q2  The first waiter for a lock is the first that is not ABSENT. It alone is WAKING or HEAD;
  *       the others are PARKED or ABSENT.
  *   Q3  An unlock must call its slow path while the first waiter is PARKED or WAKING: `need` counts
- *       the locks of a bucket for which that is so, each waiter that is queued ALONE (W2), and for
- *       a moment one more.
+ *       the locks of a bucket for which that is so, and for a moment one more.
  *   Q4  Signals are blocked while a thread holds a bucket's lock: a handler that runs for long,
  *       forks, or jumps away can't leave it locked.
  *   Q5  A zeroed table has no waiters. The child of a fork starts with a zeroed table.
@@ -227,8 +226,6 @@ static inline void hf_detail_waiter_append(struct hf_detail_bucket *bucket,
 	if (!hf_atomic64_load_relaxed(&bucket->born))
 		hf_atomic64_store_relaxed(&bucket->born, hf_env_deadline(0));
 	waiter->born = hf_atomic64_load_relaxed(&bucket->born);
-	if (waiter->alone)
-		(void)hf_atomic32_fetch_add_relaxed(hf_detail_need_of(waiter->at), 1);
 }
 
 static inline void hf_detail_waiter_take_out(struct hf_detail_bucket *bucket,
@@ -236,8 +233,6 @@ static inline void hf_detail_waiter_take_out(struct hf_detail_bucket *bucket,
 {
 	struct hf_detail_waiter *first = hf_detail_waiters_at(bucket, waiter->at);
 
-	if (waiter->alone)
-		(void)hf_atomic32_fetch_add_relaxed(hf_detail_need_of(waiter->at), UINT32_MAX);
 	if (first->last == waiter)
 		first->last = waiter->prev; /* not read if it was the only one */
 	else if (first == waiter)
@@ -264,7 +259,7 @@ static inline bool hf_detail_needs_wake(const struct hf_detail_waiter *first)
 
 /* Before it is queued; the caller sets `state`. */
 static inline void hf_detail_waiter_init(struct hf_detail_waiter *waiter, const void *at,
-					 hf_atomic32_t *lock, bool alone)
+					 hf_atomic32_t *lock)
 {
 	waiter->at = at;
 	waiter->lock = lock;
@@ -272,7 +267,6 @@ static inline void hf_detail_waiter_init(struct hf_detail_waiter *waiter, const 
 	waiter->processor = hf_env_processor();
 	waiter->moved = 0;
 	waiter->queued = false;
-	waiter->alone = alone;
 	waiter->is_real_time = hf_env_is_real_time();
 	hf_atomic32_store_relaxed(&waiter->looks, 0);
 }

@@ -12,11 +12,8 @@
  *           later, it also loads `need` and the flags later, and finds `need` set and WAKING
  *           cleared. If membarrier() is unavailable (an old kernel, a sandbox) or was called too
  *           often, the first waiter sleeps with a timeout that doubles from 1 to 64 ms.
- *       W2  A thread that parks behind others relies on the first one: awake, or W1. One that waits
- *           for something else than those at the same address parks ALONE: it takes the steps of W1
- *           itself, wherever it is in the queue. So `need` counts it from when it is queued until
- *           it is taken out, beside the first waiter: WAKING is not set meanwhile (Q6), and an
- *           unlock finds it, whatever state the first one is in.
+ *       W2  A thread that parks behind others relies on the first one: awake, or W1. So all that
+ *           park at an address wait for the same.
  *       W3  A waiter that acquires the lock leaves the queue, and sets `need` if others are parked,
  *           so its own unlock finds it set.
  *       W4  A first waiter that times out wakes the next one, whatever its own state was, because
@@ -238,22 +235,22 @@ static bool recheck_first(struct hf_detail_waiter *waiter)
 }
 
 /*
- * @alone: this is the first waiter, or ALONE: no other would notice its unlock. Otherwise it sleeps
- * for a limited time, in case the first one does not run.
+ * @is_first: no other would notice an unlock. Otherwise it sleeps for a limited time, in case the
+ * first one does not run.
  */
 static enum hf_detail_park park_until_woken(struct hf_detail_waiter *waiter,
 					    hf_detail_try_lock_t *try_lock, uint64_t deadline,
-					    bool alone)
+					    bool is_first)
 {
-	bool is_urgent = !alone && waiter->is_real_time;
-	uint64_t longest = alone ? HF_DETAIL_RECHECK_MAX_NS : BEHIND_MAX_NS;
-	uint64_t sleep = alone || is_urgent ? HF_DETAIL_RECHECK_NS : BEHIND_MAX_NS / 4;
+	bool is_urgent = !is_first && waiter->is_real_time;
+	uint64_t longest = is_first ? HF_DETAIL_RECHECK_MAX_NS : BEHIND_MAX_NS;
+	uint64_t sleep = is_first || is_urgent ? HF_DETAIL_RECHECK_NS : BEHIND_MAX_NS / 4;
 
 	while (hf_detail_waiter_state(waiter) == HF_DETAIL_WAITER_PARKED) {
 		uint64_t until = deadline;
 		bool certain = false;
 
-		if (alone) {
+		if (is_first) {
 			hf_atomic32_store_relaxed(&waiter->looks, 1);
 			certain = hf_env_barrier_all(); /* W1: between `need` and the check */
 			if (try_lock(waiter->lock))
@@ -267,7 +264,7 @@ static enum hf_detail_park park_until_woken(struct hf_detail_waiter *waiter,
 		}
 		if (hf_detail_waiter_park(waiter, waiter->lock, until, deadline))
 			return HF_DETAIL_PARK_TIMED_OUT;
-		if (!alone && hf_detail_waiter_state(waiter) == HF_DETAIL_WAITER_PARKED &&
+		if (!is_first && hf_detail_waiter_state(waiter) == HF_DETAIL_WAITER_PARKED &&
 		    (is_urgent || !recheck_first(waiter)) && try_lock(waiter->lock))
 			return HF_DETAIL_PARK_LOCKED;
 	}
@@ -306,17 +303,17 @@ enum hf_detail_park hf_detail_wait_to_lock(struct hf_detail_waiter *waiter,
 					   hf_detail_try_lock_t *try_lock, uint64_t deadline)
 {
 	enum hf_detail_park result;
-	bool alone = waiter->alone;
+	bool is_first = false;
 
 	for (;;) {
-		result = park_until_woken(waiter, try_lock, deadline, alone);
+		result = park_until_woken(waiter, try_lock, deadline, is_first);
 		if (result == HF_DETAIL_PARK_NONE)
 			result = spin_as_head(waiter, try_lock, deadline);
 		if (result != HF_DETAIL_PARK_NONE)
 			break;
 		hf_atomic32_store_relaxed(&waiter->looks,
 					  1); /* while it is PARKED and does not sleep */
-		alone = set_head(waiter, HF_DETAIL_WAITER_PARKED) || waiter->alone;
+		is_first = set_head(waiter, HF_DETAIL_WAITER_PARKED);
 	}
 	/* It may have slept to the end behind a waiter that does not run. */
 	if (result == HF_DETAIL_PARK_TIMED_OUT && try_lock(waiter->lock))
@@ -365,7 +362,7 @@ enum hf_detail_park hf_detail_park_to_lock(hf_atomic32_t *lock, hf_detail_try_lo
 	hf_atomic32_t *woken = NULL;
 	bool queues;
 
-	hf_detail_waiter_init(&waiter, lock, lock, how == HF_DETAIL_PARK_ALONE);
+	hf_detail_waiter_init(&waiter, lock, lock);
 	bucket = hf_detail_bucket_lock(lock);
 	queues = how != HF_DETAIL_PARK_IN_EXCHANGE ||
 		 find_successor(bucket, lock, waiter.processor, &woken);

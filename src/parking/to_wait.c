@@ -84,7 +84,7 @@ enum hf_detail_park hf_detail_park_to_wait(hf_atomic32_t *at, hf_atomic32_t *loc
 	enum hf_detail_park result = HF_DETAIL_PARK_RELEASED;
 	struct hf_detail_waiter waiter;
 
-	hf_detail_waiter_init(&waiter, at, lock, false);
+	hf_detail_waiter_init(&waiter, at, lock);
 	hf_atomic32_store_relaxed(&waiter.state, calls->spin ? HF_DETAIL_WAITER_SPINNING
 							     : HF_DETAIL_WAITER_PARKED);
 	queue_to_wait(at, &waiter);

@@ -123,8 +123,7 @@ static hf_atomic32_t *word_at(const hf_atomic32_t *at)
 /* Waits for what all at this address wait for, who need not wait for each other (L3). */
 static bool wait_for(hf_atomic32_t *at, hf_detail_try_lock_t *try_lock, uint64_t deadline)
 {
-	enum hf_detail_park result =
-		hf_detail_lock_contended(at, try_lock, deadline, HF_DETAIL_PARK_QUEUED);
+	enum hf_detail_park result = hf_detail_lock_contended(at, try_lock, deadline);
 
 	if (result == HF_DETAIL_PARK_LOCKED && hf_detail_rwlock_needs_wake(at))
 		hf_detail_unpark_each(at, 1);
@@ -387,8 +386,7 @@ static bool write_contended(hf_atomic32_t *word, bool is_claimed, bool is_last, 
 		uint64_t limit = is_last ? hf_env_deadline(0) : deadline;
 
 		if (!is_claimed) {
-			if (hf_detail_lock_contended(word, try_claim, deadline,
-						     HF_DETAIL_PARK_QUEUED) ==
+			if (hf_detail_lock_contended(word, try_claim, deadline) ==
 			    HF_DETAIL_PARK_TIMED_OUT)
 				return false;
 			revoke_bias(word);

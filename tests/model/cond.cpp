@@ -379,8 +379,7 @@ public:
 		if (index != 0)
 			return;
 		k_.lock();
-		hf_detail_waiter_init(&waiter_, Signals ? &k_.c.waiters : &k_.m.word, &k_.m.word,
-				      false);
+		hf_detail_waiter_init(&waiter_, Signals ? &k_.c.waiters : &k_.m.word, &k_.m.word);
 		hf_atomic32_store_relaxed(&waiter_.state, HF_DETAIL_WAITER_PARKED);
 		hf_detail_count_waiters(Signals ? &k_.c.waiters : hf_detail_need_of(&k_.m.word), 1);
 		hf_detail_arrive(hf_detail_bucket_of(waiter_.at), &waiter_, 1);
@@ -463,11 +462,9 @@ public:
 
 		for (struct hf_detail_waiter &w : sleepers_) {
 			w.at = &other_.waiters;
-			w.alone = false;
 			hf_detail_waiter_append(bucket, &w);
 		}
 		decoy_.at = &m_.word;
-		decoy_.alone = false;
 		decoy_.next = decoy_.prev = NULL;
 		decoy_.last = &decoy_;
 		hf_atomic32_store_relaxed(&decoy_.looks, 0);

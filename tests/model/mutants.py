@@ -18,7 +18,7 @@ MUTANTS = [
     # It is in no queue for a moment, so it would be queued twice.
     ("queues_a_waiter_that_moves", "src/parking/to_wait.c", "deadline = HF_ENV_FOREVER;", "break;", "cond", "rechecked"),
     # A real-time thread sleeps behind a waiter that does not run.
-    ("sleeps_long", "src/parking/to_lock.c", "is_urgent = !alone && waiter->is_real_time", "is_urgent = false", "cond", "urgent"),
+    ("sleeps_long", "src/parking/to_lock.c", "is_urgent = !is_first && waiter->is_real_time", "is_urgent = false", "cond", "urgent"),
     ("moves_a_real_time_thread", "src/parking/to_wait.c", "!word || waiter->is_real_time ||", "!word ||", "cond", "urgent"),
     ("moves_real_time_threads", "src/parking/to_wait.c", "if (waiter->is_real_time ||", "if (", "cond", "urgent"),
     ("passes_and_does_not_wake", "src/parking/to_lock.c",

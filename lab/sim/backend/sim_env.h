@@ -109,6 +109,11 @@ HF_INLINE uint32_t hf_env_processor(void)
 	return hf_sim_processor();
 }
 
+HF_INLINE bool hf_env_is_real_time(void)
+{
+	return false;
+}
+
 HF_INLINE void hf_env_yield(void)
 {
 	hf_sim_yield();
