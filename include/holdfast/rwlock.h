@@ -238,7 +238,7 @@ HF_INLINE void hf_rwlock_read_lock(hf_rwlock_t *lock)
 /**
  * hf_rwlock_read_lock_timeout - enter as a reader, or give up after a time
  * @lock:    the lock
- * @timeout: in nanoseconds; 0 = spin briefly, but do not park
+ * @timeout: in nanoseconds; 0 = at most spin briefly, do not park
  *
  * Context:  as hf_rwlock_read_lock(), and its errors
  * Ordering: acquire if true; none if false
@@ -296,7 +296,7 @@ HF_INLINE void hf_rwlock_write_lock(hf_rwlock_t *lock) HF_ACQUIRE(lock) HF_NO_TH
 /**
  * hf_rwlock_write_lock_timeout - enter as a writer, or give up after a time
  * @lock:    the lock
- * @timeout: in nanoseconds; 0 = spin briefly, but do not park
+ * @timeout: in nanoseconds; 0 = at most spin briefly, do not park
  *
  * Context:  as hf_rwlock_write_lock(), and its errors
  * Ordering: acquire if true; none if false
