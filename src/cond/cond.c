@@ -126,6 +126,7 @@ __attribute__((__noinline__)) bool hf_detail_cond_wait(hf_atomic32_t *cond, hf_a
 	if (HF_UNLIKELY(!hf_detail_parking_table()))
 		return wait_unqueued(cond, mutex, deadline);
 	(void)hf_detail_parking_mark();
+	hf_detail_mutex_end_batches(mutex);
 	result = hf_detail_park_to_wait(cond, mutex, should_spin() ? &spins : &parks, deadline,
 					&moved);
 	if (moved)

@@ -40,6 +40,13 @@
  */
 enum { HF_MUTEX_TINY_NS = 300, HF_MUTEX_BATCH_NS = 3200, HF_MUTEX_BATCHES_NS = 300000 };
 
+/*
+ * Threads that wait for a condition, as those of a queue, need each other's turns: while one pauses
+ * the others fill the queue, and wait. So a wait for a condition ends the batches, and so many
+ * signs of tiny sections don't count after it.
+ */
+enum { HF_MUTEX_UNBATCHED = 64 };
+
 /* The lock that this thread last waited for, and since when it tried. The simulator has its own. */
 #ifndef HF_MUTEX_LAST
 #define HF_MUTEX_LAST last_lock
@@ -77,17 +84,33 @@ static bool lock_without_table(hf_atomic32_t *lock, hf_detail_try_lock_t *try_lo
  */
 static bool in_batches(const hf_atomic32_t *lock)
 {
-	hf_atomic64_t *end = &hf_detail_bucket_of(lock)->batches_end;
-	uint64_t until = hf_atomic64_load_relaxed(end), now = hf_env_deadline(0);
+	struct hf_detail_bucket *bucket = hf_detail_bucket_of(lock);
+	uint64_t until = hf_atomic64_load_relaxed(&bucket->batches_end), now = hf_env_deadline(0);
 
 	if (HF_MUTEX_LAST == lock && now - HF_MUTEX_TRIED < HF_MUTEX_TINY_NS &&
 	    until < now + HF_MUTEX_BATCHES_NS / 2) {
-		until = now + HF_MUTEX_BATCHES_NS;
-		hf_atomic64_store_relaxed(end, until);
+		uint32_t unbatched = hf_atomic32_load_relaxed(&bucket->unbatched);
+
+		if (unbatched) {
+			hf_atomic32_store_relaxed(&bucket->unbatched, unbatched - 1);
+		} else {
+			until = now + HF_MUTEX_BATCHES_NS;
+			hf_atomic64_store_relaxed(&bucket->batches_end, until);
+		}
 	}
 	HF_MUTEX_LAST = lock;
 	HF_MUTEX_TRIED = now;
 	return now < until;
+}
+
+void hf_detail_mutex_end_batches(const hf_atomic32_t *lock)
+{
+	struct hf_detail_bucket *bucket = hf_detail_bucket_of(lock);
+
+	if (HF_MUTEX_SPIN_NS > HF_MUTEX_BATCH_NS) {
+		hf_atomic64_store_relaxed(&bucket->batches_end, 0);
+		hf_atomic32_store_relaxed(&bucket->unbatched, HF_MUTEX_UNBATCHED);
+	}
 }
 
 /* The pause of a batch is part of the spin. */

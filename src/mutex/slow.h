@@ -21,6 +21,9 @@ enum hf_detail_park hf_detail_lock_contended(hf_atomic32_t *lock, hf_detail_try_
 /* The slow path of lock. Returns true if it acquired the mutex. */
 bool hf_detail_mutex_lock_contended(hf_atomic32_t *word, uint64_t deadline);
 
+/* Before a wait for a condition: the threads that use the mutex need each other's turns. */
+void hf_detail_mutex_end_batches(const hf_atomic32_t *lock);
+
 /* hf_mutex_shared_t: acquires the mutex, and leaves it marked as one with parked threads. */
 bool hf_detail_mutex_shared_lock_parked(hf_atomic32_t *word, uint64_t deadline);
 

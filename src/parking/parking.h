@@ -66,6 +66,7 @@ struct hf_detail_bucket {
 	uint64_t signals;      /* the signal mask of the lock's holder before it took the lock */
 	hf_atomic64_t batches_end;  /* when waiters stop to pause for batches: mutex.c */
 	struct hf_detail_spin spin; /* how spins for the bucket's locks have ended */
+	hf_atomic32_t unbatched;    /* how many more signs of tiny sections don't count: mutex.c */
 } HF_ALIGNED(HF_ARCH_CACHE_LINE);
 
 struct hf_detail_parking {

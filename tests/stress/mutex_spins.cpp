@@ -101,6 +101,12 @@ void batches()
 	expect(pauses(&locks[2], 1), true, "tiny again, so for some time more");
 	expect(pauses(&locks[2], 200000), true, "that time");
 	expect(pauses(&locks[2], 100000), false, "and no longer");
+
+	expect(pauses(&locks[2], 100), true, "tiny sections again");
+	hf_detail_mutex_end_batches(&locks[2]);
+	for (int i = 0; i < 64; i++)
+		expect(pauses(&locks[2], 100), false, "after a wait for a condition");
+	expect(pauses(&locks[2], 100), true, "long after it");
 }
 
 } // namespace
