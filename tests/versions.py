@@ -26,6 +26,7 @@ PLACES = [
     ("packaging/meson/holdfast.wrap", r"--prefix=holdfast-", True),
     ("packaging/meson/holdfast.wrap", r"packagefiles/holdfast-", True),
     ("packaging/meson/packagefiles/holdfast/meson.build", r"^\tversion: '", True),
+    ("tests/install/consumer/CMakeLists.txt", r"^find_package\(holdfast ", True),
     ("packaging/debian/**/changelog", r"\Aholdfast \(", False),
     ("packaging/debian/*.symbols", r"^ \(symver\)HOLDFAST\w+ ", False),
     ("bindings/rust/holdfast*/Cargo.toml", r'\A(?:#.*\n)*\[package\](?:\n(?!\[).*)*?\nversion = "', True),

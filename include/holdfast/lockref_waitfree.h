@@ -83,6 +83,8 @@
  *   W5  After its subtraction a put has no reference. Only a put that made the count none then
  *       takes the lock; other threads may get, put, kill and revive the object before it has the
  *       lock.
+ *   W6  A get, and a put that is not the last, takes a bounded number of steps, whatever other
+ *       threads do.
  *
  * Source   docs/design/0016-lockref-waitfree.md
  */
