@@ -19,7 +19,8 @@
  *     0 -> L, no WRITER       inside;   L -> 0 leaves
  *     0 -> L, WRITER -> 0     waits; after a turn overdue + 1, until it is inside or gives up
  *   A writer
- *     no WRITER, no overdue -> WRITER    the claim: one at a time, waiters as those of a mutex
+ *     no WRITER, no overdue -> WRITER    the claim: one at a time, waiters as those of a mutex; for
+ *                                        a turn it gives the claim up while readers are inside
  *     BIAS: membarrier(), BIAS -> 0;     then it waits until no slot has L and count is 0
  *     WRITER -> 0                        unlocks, or gives up
  *
@@ -379,11 +380,17 @@ static void revoke_bias(hf_atomic32_t *word)
 	(void)hf_atomic32_fetch_sub_release(word, BIAS);
 }
 
-/* @is_last: it keeps no reader out while it waits for those inside. */
+/*
+ * For a turn it keeps no reader out while it waits for those inside: they may have been preempted,
+ * and others would idle. Then it keeps the claim. @is_last: it never does.
+ */
 static bool write_contended(hf_atomic32_t *word, bool is_claimed, bool is_last, uint64_t deadline)
 {
+	uint64_t turn = is_last ? deadline : hf_env_deadline(HF_RWLOCK_TURN_NS);
+
 	for (;; is_claimed = false) {
-		uint64_t limit = is_last ? hf_env_deadline(0) : deadline;
+		bool lets_in = !hf_detail_is_past(turn);
+		uint64_t limit = lets_in ? hf_env_deadline(0) : deadline;
 
 		if (!is_claimed) {
 			if (hf_detail_lock_contended(word, try_claim, deadline) ==
@@ -394,7 +401,10 @@ static bool write_contended(hf_atomic32_t *word, bool is_claimed, bool is_last, 
 		if (wait_for(at_word(word, DRAINED), try_drained, limit))
 			return true;
 		hf_detail_rwlock_write_unlock(word); /* gives up */
-		if (!is_last || !wait_for(at_word(word, DRAINED), try_drained, deadline))
+		if (lets_in)
+			(void)wait_for(at_word(word, DRAINED), try_drained,
+				       hf_detail_earlier(turn, deadline));
+		if (hf_detail_is_past(deadline))
 			return false;
 	}
 }
