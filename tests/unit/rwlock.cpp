@@ -456,7 +456,7 @@ TEST_F(Rwlock, TheLastWriterWaitsForReaders)
 	hf_rwlock_read_lock(&lock_);
 	threads.add([&] {
 		EXPECT_TRUE(hf_detail_rwlock_write_lock_last(&lock_.word, HF_ENV_FOREVER));
-		hf_rwlock_write_unlock(&lock_);
+		hf_detail_rwlock_write_unlock(&lock_.word);
 	});
 	unit::wait_until([&] { return unit::waiters((char *)&lock_.word + 2, true) == 1; });
 	for (int i = 0; i < 20; i++) {
