@@ -48,7 +48,7 @@ HF_INLINE void hf_atomic32_store_low8_release(hf_atomic32_t *p, uint8_t value)
 	hf_detail_u8 *byte = (hf_detail_u8 *)&p->value + HF_DETAIL_LOW_PART(4, 1);
 
 #if HF_TSAN
-	(void)__atomic_exchange_n(byte, value, __ATOMIC_RELEASE);
+	(void)__atomic_exchange_n(byte, value, __ATOMIC_ACQ_REL); /* clang makes RELEASE a store */
 #else
 	__atomic_store_n(byte, value, __ATOMIC_RELEASE);
 #endif

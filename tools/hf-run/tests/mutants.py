@@ -55,7 +55,7 @@ MUTANTS = [
      "\t\t;", "brief"),
     ("rwlock.shared_is_ours", "run_rwlock.c", "\tif (shared != PTHREAD_PROCESS_PRIVATE)\n", "\tif (false)\n", "brief",
      "cur_writer == gettid"),
-    ("rwlock.kind_ignored", "run_rwlock.c", "if (has_slot && l->kind == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP)",
+    ("rwlock.kind_ignored", "run_rwlock.c", "if (!is_counted && l->kind == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP)",
      "if (false)", "brief"),
     ("rwlock.readers_wait", "run_rwlock.c", "hf_detail_rwlock_write_lock_last(word, deadline);",
      "hf_detail_rwlock_write_lock(word, deadline);", "brief"),
