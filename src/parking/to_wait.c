@@ -255,7 +255,7 @@ void hf_detail_unpark_all(hf_atomic32_t *at)
 }
 
 #if defined(HF_DETAIL_PARKING_HAS_UNPARK_THIS)
-/* hf-run: releases a waiter that has not LEFT. Returns false if it is not queued at @at any more. */
+/* hf-run: releases a waiter that has not LEFT. Returns false if it is no longer queued at @at. */
 bool hf_detail_unpark_this(hf_atomic32_t *at, struct hf_detail_waiter *waiter)
 {
 	struct hf_detail_bucket *bucket = hf_detail_bucket_lock(at);

@@ -125,9 +125,9 @@ static struct hf_detail_rwlock_line *take_line(struct hf_detail_rwlock_lines *li
 }
 
 /*
- * Frees the lines of threads that are gone (N2). One that ended inside of a lock keeps its own. What
- * another thread frees at the same time is not kept either: else each such race would let the lines
- * become more.
+ * Frees the lines of threads that are gone (N2). One that ended inside a lock keeps its own. A line
+ * that another thread frees at the same time does not count as kept: else each such race would let
+ * the lines become more.
  */
 static void sweep(struct hf_detail_rwlock_lines *lines, uint32_t used, uint64_t me)
 {

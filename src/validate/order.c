@@ -214,7 +214,7 @@ void hf_detail_order_note(uint64_t from, uint64_t to, const struct hf_detail_ord
 		edge->site = HF_DETAIL_VALIDATE_KEEP(details->site);
 		set_gates(edge, held, own);
 		edge->next = hf_atomic64_load_relaxed(list_from(from));
-		/* Sequentially consistent, as the search's loads: one of two threads sees both (V3). */
+		/* Sequentially consistent, as the search's loads: one of two sees both (V3). */
 		while (!hf_atomic64_try_cmpxchg_seq_cst(list_from(from), &edge->next,
 							(uint64_t)(edge - edges) + 1))
 			;

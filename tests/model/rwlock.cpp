@@ -18,8 +18,8 @@
  *   no barrier    membarrier() is missing: there is no BIAS
  *   forked        the lock has overdue readers of a parent process
  *   freed         the last thread that leaves, as a reader or a writer, frees the lock
- *   stale         a reader that finds BIAS has seen what the writer before it wrote; no thread waits,
- *                 and the writer has no light fences, which order more here than in reality
+ *   stale         a reader that finds BIAS has seen what the writer before it wrote; no thread
+ *                 waits, and the writer has no light fences, which order more here than in reality
  * No writer gets the claim before an overdue reader. At the end nobody is inside, no slot is used,
  * and the table is empty: no thread waits for ever.
  */

@@ -21,8 +21,8 @@ inline char content(size_t at)
 }
 
 /*
- * A file, whose first 1,024 pages have content, and a mapping of all of it; or another mapping of the
- * same file.
+ * A file, whose first 1,024 pages have content, and a mapping of all of it; or another mapping of
+ * the same file.
  */
 class Map {
 public:
