@@ -28,9 +28,9 @@
  * Context     any thread. The thread that locked it must unlock it, of a reader as of a writer
  *
  * Policy
- *   Whoever runs may take the lock past threads that wait and do not run, as with a mutex. A writer
- *   that has waited for a turn of 1 ms keeps new readers out, and waits for those inside. A reader
- *   that has waited for a turn is overdue: it enters when the next writer unlocks, before any other
+ *   A writer keeps new readers out while it waits for those inside. When it unlocks, whoever runs
+ *   may take the lock past threads that wait and do not run, as with a mutex. A reader that has
+ *   waited for a turn of 1 ms is overdue: it enters when the next writer unlocks, before any other
  *   (phase-fair). So neither starves. Among writers it is as at a mutex (mutex.h, Fairness).
  *   A thread that reads a lock may read the same lock again, though a writer waits: else both would
  *   wait for ever. If it reads another one, it waits for that lock's writer like any thread, and

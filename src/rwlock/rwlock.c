@@ -19,8 +19,7 @@
  *     0 -> L, no WRITER       inside;   L -> 0 leaves
  *     0 -> L, WRITER -> 0     waits; after a turn overdue + 1, until it is inside or gives up
  *   A writer
- *     no WRITER, no overdue -> WRITER    the claim: one at a time, waiters as those of a mutex; for
- *                                        a turn it gives the claim up while readers are inside
+ *     no WRITER, no overdue -> WRITER    the claim: one at a time, waiters as those of a mutex
  *     BIAS: membarrier(), BIAS -> 0;     then it waits until no slot has L and count is 0
  *     WRITER -> 0                        unlocks, or gives up
  *
@@ -380,33 +379,37 @@ static void revoke_bias(hf_atomic32_t *word)
 	(void)hf_atomic32_fetch_sub_release(word, BIAS);
 }
 
-/*
- * For a turn it keeps no reader out while it waits for those inside: they may have been preempted,
- * and others would idle. Then it keeps the claim. @is_last: it never does.
- */
-static bool write_contended(hf_atomic32_t *word, bool is_claimed, bool is_last, uint64_t deadline)
+static bool claim(hf_atomic32_t *word, uint64_t deadline)
 {
-	uint64_t turn = is_last ? deadline : hf_env_deadline(HF_RWLOCK_TURN_NS);
+	if (hf_detail_lock_contended(word, try_claim, deadline) == HF_DETAIL_PARK_TIMED_OUT)
+		return false;
+	revoke_bias(word);
+	return true;
+}
 
-	for (;; is_claimed = false) {
-		bool lets_in = !hf_detail_is_past(turn);
-		uint64_t limit = lets_in ? hf_env_deadline(0) : deadline;
+/* Keeps readers out while it waits for those inside. */
+static bool write_contended(hf_atomic32_t *word, bool is_claimed, uint64_t deadline)
+{
+	if (!is_claimed && !claim(word, deadline))
+		return false;
+	if (wait_for(at_word(word, DRAINED), try_drained, deadline))
+		return true;
+	hf_detail_rwlock_write_unlock(word); /* gives up */
+	return false;
+}
 
-		if (!is_claimed) {
-			if (hf_detail_lock_contended(word, try_claim, deadline) ==
-			    HF_DETAIL_PARK_TIMED_OUT)
-				return false;
-			revoke_bias(word);
-		}
-		if (wait_for(at_word(word, DRAINED), try_drained, limit))
+/* Keeps them out only while it spins, and waits without the claim: readers pass it. */
+static bool write_contended_last(hf_atomic32_t *word, bool is_claimed, uint64_t deadline)
+{
+	do {
+		if (!is_claimed && !claim(word, deadline))
+			return false;
+		if (wait_for(at_word(word, DRAINED), try_drained, HF_DETAIL_RWLOCK_NOW))
 			return true;
 		hf_detail_rwlock_write_unlock(word); /* gives up */
-		if (lets_in)
-			(void)wait_for(at_word(word, DRAINED), try_drained,
-				       hf_detail_earlier(turn, deadline));
-		if (hf_detail_is_past(deadline))
-			return false;
-	}
+		is_claimed = false;
+	} while (wait_for(at_word(word, DRAINED), try_drained, deadline));
+	return false;
 }
 
 static bool write_lock(hf_atomic32_t *word, bool is_last, uint64_t deadline, const void *site)
@@ -426,7 +429,8 @@ static bool write_lock(hf_atomic32_t *word, bool is_last, uint64_t deadline, con
 	}
 	start = hf_detail_profile_begin();
 	HF_DETAIL_PROBE2(contended, word, 6);
-	locked = write_contended(word, is_claimed, is_last, deadline);
+	locked = is_last ? write_contended_last(word, is_claimed, deadline)
+			 : write_contended(word, is_claimed, deadline);
 	HF_DETAIL_PROBE3(acquired, word, 6, locked);
 	hf_detail_profile_end(start, HF_DETAIL_PROFILE_RWLOCK_WRITE, word, site);
 	(void)site; /* without a profile */
