@@ -33,23 +33,17 @@
 #define HF_COND_SPIN_NS 10000
 #endif
 
-/*
- * Above 0 if this thread's recent spins have ended with a signal; below 0 the number of waits
- * without a spin, and how many they are next time. Models define their own.
- */
-#ifndef HF_COND_CREDIT
-#define HF_COND_CREDIT spin_credit
-#define HF_COND_PAUSE spin_pause
-static __thread int32_t spin_credit __attribute__((tls_model("initial-exec")));
-static __thread int32_t spin_pause __attribute__((tls_model("initial-exec")));
+/* How this thread's recent spins have ended. Models decide by chance. */
+#ifndef HF_COND_SHOULD_SPIN
+static __thread struct hf_detail_spin recent_spins __attribute__((tls_model("initial-exec")));
+#define HF_COND_SHOULD_SPIN() hf_detail_should_spin(&recent_spins)
+#define HF_COND_SPIN_ENDED(in_vain) hf_detail_spin_ended(&recent_spins, in_vain)
 #endif
-
-enum { CREDIT_MAX = 8, PAUSE_MIN = 32, PAUSE_MAX = 1024 };
 
 /* As cond.h says: the signaller may need this processor, and then no spin can succeed. */
 static bool should_spin(void)
 {
-	return hf_env_processors() > 1 && (HF_COND_CREDIT > 0 || ++HF_COND_CREDIT > 0);
+	return hf_env_processors() > 1 && HF_COND_SHOULD_SPIN();
 }
 
 /*
@@ -60,6 +54,7 @@ static bool should_spin(void)
 static bool spin_while(const hf_atomic32_t *word, uint32_t value, uint64_t deadline)
 {
 	uint32_t ns = HF_ARCH_BACKOFF_MIN_NS, left = HF_COND_SPIN_NS;
+	bool signalled;
 
 	if (hf_detail_turn_is_over(1)) {
 		hf_detail_turn_begin();
@@ -70,20 +65,9 @@ static bool spin_while(const hf_atomic32_t *word, uint32_t value, uint64_t deadl
 			break;
 		hf_wait_ns(ns);
 	}
-	if (hf_atomic32_load_relaxed(word) != value) {
-		HF_COND_CREDIT = HF_COND_CREDIT < CREDIT_MAX ? HF_COND_CREDIT + 1 : CREDIT_MAX;
-		HF_COND_PAUSE = 0;
-		return true;
-	}
-	if (HF_COND_CREDIT > 1) {
-		HF_COND_CREDIT--;
-	} else {
-		HF_COND_PAUSE = HF_COND_PAUSE ? HF_COND_PAUSE * 2 : PAUSE_MIN;
-		if (HF_COND_PAUSE > PAUSE_MAX)
-			HF_COND_PAUSE = PAUSE_MAX;
-		HF_COND_CREDIT = 1 - HF_COND_PAUSE;
-	}
-	return false;
+	signalled = hf_atomic32_load_relaxed(word) != value;
+	HF_COND_SPIN_ENDED(!signalled);
+	return signalled;
 }
 
 /* ---- in one process ----------------------------------------------------------------------- */

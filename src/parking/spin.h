@@ -4,9 +4,9 @@
 /*
  * spin - whether a thread should spin before it parks, learnt from how the last spins have ended.
  *
- * If the holder sleeps or yields inside its section, a spin ends in vain, and the holder may need
- * the spinning thread's processor. While spins end in vain, 32 are left out before the next one,
- * then 64, and so on up to 1,024, until one ends with the lock acquired.
+ * If the holder of a lock sleeps or yields inside its section, or a signal comes late, a spin ends
+ * in vain, and the other thread may need this one's processor. While spins end in vain, 32 are left
+ * out before the next one, then 64, and so on up to 1,024, until one succeeds.
  */
 #include "holdfast/internal/atomic.h"
 

@@ -37,17 +37,17 @@ struct thread_state {
 	unsigned int nodes; /* number it may use */
 	uint32_t used;      /* one bit per node */
 	int preempt_off;
-	unsigned int refused;            /* node allocations that failed */
-	unsigned int fences;             /* hf_atomic_fence_seq_cst_at_rmw(), so far */
-	unsigned int naps;               /* spurious wakeups left */
-	unsigned int patrols;            /* wakeups before HF_MODEL_LATE left */
-	bool late;                       /* the thread has seen HF_MODEL_LATE */
-	bool no_barriers;                /* hf_env_barrier_all() fails */
-	bool mortal;                     /* may be killed before any access to shared memory */
-	uint64_t turn_ns;                /* of the mutex */
-	int32_t spin_credit, spin_pause; /* the condition variable's */
-	uint32_t mark;                   /* of this thread's locks; 0: none yet */
-	struct hf_atomic32 *late_word;   /* of the mutants store_relaxed_late, fetch_add_late */
+	unsigned int refused; /* node allocations that failed */
+	unsigned int fences;  /* hf_atomic_fence_seq_cst_at_rmw(), so far */
+	unsigned int naps;    /* spurious wakeups left */
+	unsigned int patrols; /* wakeups before HF_MODEL_LATE left */
+	bool late;            /* the thread has seen HF_MODEL_LATE */
+	bool no_barriers;     /* hf_env_barrier_all() fails */
+	bool mortal;          /* may be killed before any access to shared memory */
+	uint64_t turn_ns;     /* of the mutex */
+	int spins;     /* before it parks at a condition variable: 1 yes, -1 no, 0 undecided */
+	uint32_t mark; /* of this thread's locks; 0: none yet */
+	struct hf_atomic32 *late_word; /* of the mutants store_relaxed_late, fetch_add_late */
 	uint32_t late_value, late_add;
 	uint32_t processor; /* where it runs */
 	uint64_t signals_blocked;

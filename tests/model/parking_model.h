@@ -50,8 +50,8 @@ public:
 #define HF_PARKING_SHOULD_SPIN(spin) ((void)(spin), true)
 #define HF_PARKING_SPIN_ENDED(spin, in_vain) ((void)(spin))
 #define HF_COND_SPIN_NS 1
-#define HF_COND_CREDIT (*hf_model::spin_credit())
-#define HF_COND_PAUSE hf_model::self().spin_pause
+#define HF_COND_SHOULD_SPIN() hf_model::should_spin()
+#define HF_COND_SPIN_ENDED(in_vain) ((void)(in_vain))
 #define HF_DETAIL_RECHECK_NS 1
 #define BUCKET_TRIES 0
 
@@ -70,11 +70,11 @@ inline uint64_t turn_ns()
 }
 
 /* Some threads spin before they park, others do not. */
-inline int32_t *spin_credit()
+inline bool should_spin()
 {
-	if (self().spin_credit == 0)
-		self().spin_credit = rl::rand(2) == 1 ? 1 : INT32_MIN / 2;
-	return &self().spin_credit;
+	if (self().spins == 0)
+		self().spins = rl::rand(2) == 1 ? 1 : -1;
+	return self().spins == 1;
 }
 }
 
