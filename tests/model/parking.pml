@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * parking - an abstract model for SPIN of src/parking, src/mutex/mutex.c and src/cond/cond.c with three threads,
- * which is more than the checkers of the real code manage. tests/model/parking_spin.py has its scenarios and mutants,
- * docs/design/0019-parking.md says which line of the code each part is.
+ * which is more than the checkers of the real code manage. Its steps have the names of their functions.
+ * tests/model/parking_spin.py has its scenarios and mutants.
  *
  * Abstracted
  *   memory     the unlock's store waits in a buffer of its thread (one entry) until the thread's next read-modify-write, until a
