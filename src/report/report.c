@@ -133,14 +133,11 @@ static void count(hf_atomic32_t *counter)
 		;
 }
 
-#if defined(HF_ENV_HAS_REARM)
-/* Each kind may warn again. The counters stay. */
-HF_COLD void rearm(void)
+static void reset_counters(hf_atomic32_t counters[HF_REPORT_KINDS])
 {
 	for (int i = 0; i < HF_REPORT_KINDS; i++)
-		hf_atomic32_store_relaxed(&state->warned[i], 0);
+		hf_atomic32_store_relaxed(&counters[i], 0);
 }
-#endif
 
 void hf_detail_report_details(const struct hf_report_details *details)
 {
@@ -157,7 +154,7 @@ void hf_detail_report_details(const struct hf_report_details *details)
 		return;
 #if defined(HF_ENV_HAS_REARM)
 	if (hf_detail_env_is_rearmed())
-		rearm();
+		reset_counters(state->warned); /* each kind may warn again; the counters stay */
 #endif
 	if (now == HF_REPORT_MODE_ABORT) {
 		warn(details);
@@ -170,37 +167,42 @@ void hf_detail_report_details(const struct hf_report_details *details)
 		count(&state->hidden[kind]);
 }
 
-static void report(enum hf_report_kind kind, const volatile void *object, const void *site)
+void hf_report_at(enum hf_report_kind kind, const volatile void *object, const void *site)
 {
 	struct hf_report_details details = { .kind = kind,
 					     .object = (const void *)object,
-					     .site = site };
+					     .site = site ? site : HF_DETAIL_CALL_SITE };
 
 	hf_detail_report_details(&details);
 }
 
 void hf_report(enum hf_report_kind kind, const volatile void *object)
 {
-	report(kind, object, HF_DETAIL_CALL_SITE);
+	hf_report_at(kind, object, HF_DETAIL_CALL_SITE);
 }
 
-void hf_report_at(enum hf_report_kind kind, const volatile void *object, const void *site)
+/* @more: how many reports were not shown; 0 = the text is not about reports */
+HF_COLD void print_text(uint32_t more, const char *text)
 {
-	report(kind, object, site ? site : HF_DETAIL_CALL_SITE);
+	char line[200] = "";
+	const char *end = line + sizeof(line) - 1;
+	char *at = hf_detail_put_text(line, end, "holdfast: ");
+
+	if (more) {
+		at = hf_detail_put_number(at, end, more, 10);
+		at = hf_detail_put_text(at, end, " more, not shown: ");
+	}
+	at = hf_detail_put_text(at, end, text);
+	*at++ = '\n';
+	hf_detail_env_print(line, (size_t)(at - line));
 }
 
 void hf_detail_report_note(const char *text)
 {
-	enum hf_report_mode now = (enum hf_report_mode)hf_atomic32_load_relaxed(&state->mode);
-	char line[160] = "";
-	char *at = line;
+	uint32_t now = hf_atomic32_load_relaxed(&state->mode);
 
-	if (now == HF_REPORT_MODE_QUIET || now == HF_REPORT_MODE_COUNT)
-		return;
-	at = hf_detail_put_text(at, line + sizeof(line) - 1, "holdfast: ");
-	at = hf_detail_put_text(at, line + sizeof(line) - 1, text);
-	*at++ = '\n';
-	hf_detail_env_print(line, (size_t)(at - line));
+	if (now != HF_REPORT_MODE_QUIET && now != HF_REPORT_MODE_COUNT)
+		print_text(0, text);
 }
 
 void hf_detail_report_summary(void)
@@ -210,20 +212,12 @@ void hf_detail_report_summary(void)
 			!state->handlers[which].handler && !state->handlers[which].details_handler;
 
 	for (int i = 0; i < HF_REPORT_KINDS; i++) {
-		uint32_t n = hf_atomic32_load_relaxed(&state->hidden[i]);
-		char line[200], *at = line;
-		const char *end = line + sizeof(line) - 1;
+		uint32_t more = hf_atomic32_load_relaxed(&state->hidden[i]);
 
-		hf_atomic32_store_relaxed(&state->hidden[i], 0);
-		if (!n || !is_shown)
-			continue;
-		at = hf_detail_put_text(at, end, "holdfast: ");
-		at = hf_detail_put_number(at, end, n, 10);
-		at = hf_detail_put_text(at, end, " more, not shown: ");
-		at = hf_detail_put_text(at, end, texts[i]);
-		*at++ = '\n';
-		hf_detail_env_print(line, (size_t)(at - line));
+		if (more && is_shown)
+			print_text(more, texts[i]);
 	}
+	reset_counters(state->hidden);
 }
 
 bool hf_detail_report_share(struct hf_detail_report_state *shared)
@@ -245,8 +239,7 @@ bool hf_detail_report_share(struct hf_detail_report_state *shared)
 
 void hf_detail_report_forked(void)
 {
-	for (int i = 0; i < HF_REPORT_KINDS; i++)
-		hf_atomic32_store_relaxed(&state->hidden[i], 0);
+	reset_counters(state->hidden);
 }
 
 static void set_handler(hf_report_handler_t handler, hf_report_details_handler_t details_handler,
@@ -292,9 +285,7 @@ uint32_t hf_report_count(enum hf_report_kind kind)
 
 void hf_report_reset(void)
 {
-	for (int i = 0; i < HF_REPORT_KINDS; i++) {
-		hf_atomic32_store_relaxed(&state->counts[i], 0);
-		hf_atomic32_store_relaxed(&state->warned[i], 0);
-		hf_atomic32_store_relaxed(&state->hidden[i], 0);
-	}
+	reset_counters(state->counts);
+	reset_counters(state->warned);
+	reset_counters(state->hidden);
 }
