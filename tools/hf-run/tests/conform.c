@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * conform - what programs expect of pthread's mutexes, condition variables and read-write locks,
- * whoever makes them.
+ * whoever makes them: run.py runs it with glibc's and with Holdfast's.
  *
  * Each kind of mutex with each kind of condition variable; errors, clocks, cancellation, fork,
- * processes, freeing after the last wake-up; and what glibc itself locks, used at the same time. It
- * is run with glibc's and with Holdfast's (run.py). Prints failures, and their number.
+ * processes, freeing after the last wake-up.
+ *
+ *   conform              all parts
+ *   conform brief        with fewer rounds
+ *   conform emulated     without what qemu cannot do
+ *   conform PART         one part (the table at the end), with fewer rounds
+ *
+ * Prints failures, and their number.
  */
 #include <errno.h>
-#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -30,8 +35,11 @@
 static int failures;
 static int rounds = 500;
 static bool is_emulated; /* by qemu, which crashes in the forked child of a program with threads */
+static const char *with = ""; /* the kind that is checked */
 #define CHECK(condition)                                                                           \
-	((condition) ? (void)0 : (void)(failures++, printf("line %d: %s\n", __LINE__, #condition)))
+	((condition)                                                                               \
+		 ? (void)0                                                                         \
+		 : (void)(failures++, printf("line %d: %s, %s\n", __LINE__, #condition, with)))
 
 enum kind { NORMAL, DEFAULT, ADAPTIVE, RECURSIVE, ERRORCHECK, ROBUST, PI, SHARED, STATICS, KINDS };
 static const char *const names[] = { "normal", "static", "adaptive", "recursive",      "errorcheck",
@@ -39,17 +47,13 @@ static const char *const names[] = { "normal", "static", "adaptive", "recursive"
 
 static void make(pthread_mutex_t *m, enum kind kind)
 {
+	static const int types[KINDS] = { [ADAPTIVE] = PTHREAD_MUTEX_ADAPTIVE_NP,
+					  [RECURSIVE] = PTHREAD_MUTEX_RECURSIVE,
+					  [ERRORCHECK] = PTHREAD_MUTEX_ERRORCHECK };
 	pthread_mutexattr_t a;
 
 	pthread_mutexattr_init(&a);
-	if (kind == NORMAL)
-		pthread_mutexattr_settype(&a, PTHREAD_MUTEX_NORMAL);
-	if (kind == ADAPTIVE)
-		pthread_mutexattr_settype(&a, PTHREAD_MUTEX_ADAPTIVE_NP);
-	if (kind == RECURSIVE)
-		pthread_mutexattr_settype(&a, PTHREAD_MUTEX_RECURSIVE);
-	if (kind == ERRORCHECK)
-		pthread_mutexattr_settype(&a, PTHREAD_MUTEX_ERRORCHECK);
+	pthread_mutexattr_settype(&a, types[kind]);
 	if (kind == ROBUST)
 		pthread_mutexattr_setrobust(&a, PTHREAD_MUTEX_ROBUST);
 	if (kind == PI)
@@ -137,6 +141,8 @@ static void mutexes(enum kind kind)
 /* ---- read-write locks ----------------------------------------------------------------------- */
 
 enum rw_kind { RW_STATIC, RW_STATIC_WRITER, RW_READER, RW_WRITER, RW_SHARED, RW_KINDS };
+static const char *const rw_names[] = { "static", "static, for writers", "for readers",
+					"for writers", "shared" };
 
 static pthread_rwlock_t rw;
 static atomic_int writer; /* the thread that waits to write; 0 = has written */
@@ -444,29 +450,9 @@ static void processes(void)
 	CHECK(sh->turn == 600);
 }
 
-static void *die_with(void *m)
-{
-	pthread_mutex_lock(m);
-	return NULL;
-}
-
-static void robust(void)
-{
-	pthread_mutex_t m;
-	pthread_cond_t c = PTHREAD_COND_INITIALIZER;
-	struct timespec end = in_ms(CLOCK_REALTIME, 1);
-
-	make(&m, ROBUST);
-	run(die_with, &m, NULL);
-	CHECK(pthread_mutex_lock(&m) == EOWNERDEAD);
-	CHECK(pthread_mutex_consistent(&m) == 0);
-	CHECK(pthread_cond_timedwait(&c, &m, &end) == ETIMEDOUT);
-	CHECK(pthread_mutex_unlock(&m) == 0);
-}
-
 static pthread_mutex_t fm;
 
-static void *lock_and_sleep(void *unused)
+static void *lock_often(void *unused)
 {
 	for (int i = 0; i < 500; i++) {
 		pthread_mutex_lock(&fm);
@@ -475,77 +461,63 @@ static void *lock_and_sleep(void *unused)
 	return unused;
 }
 
-static void lock_fm(void)
-{
-	pthread_mutex_lock(&fm);
-}
-static void unlock_fm(void)
-{
-	pthread_mutex_unlock(&fm);
-}
-
 static void forks(enum kind kind)
 {
 	pthread_t t[2];
 
 	make(&fm, kind);
 	for (int i = 0; i < 2; i++)
-		pthread_create(&t[i], NULL, lock_and_sleep, NULL);
+		pthread_create(&t[i], NULL, lock_often, NULL);
 	for (int i = 0; i < 5; i++) {
 		int status;
 		pid_t child;
 
-		lock_fm();
+		pthread_mutex_lock(&fm);
 		child = fork();
+		pthread_mutex_unlock(&fm);
 		if (!child) {
 			alarm(60);
-			unlock_fm();
-			run(lock_and_sleep, NULL, NULL);
+			run(lock_often, NULL, NULL);
 			_exit(0);
 		}
-		unlock_fm();
 		CHECK(waitpid(child, &status, 0) == child && status == 0);
 	}
 	for (int i = 0; i < 2; i++)
 		pthread_join(t[i], NULL);
 }
 
-/* The one who wakes the last waiter may free the condition variable at once. */
-static struct job {
-	pthread_mutex_t *m;
+/* The last waiter, when it is woken, may free the condition variable at once. */
+struct job {
 	pthread_cond_t c;
 	int done;
-} * job;
-static pthread_mutex_t jm;
+};
 
-static void *finish(void *unused)
+static void *finish(void *job)
 {
-	struct job *j;
+	struct job *j = job;
 
-	pthread_mutex_lock(&jm);
-	j = job;
+	pthread_mutex_lock(&fm);
 	j->done = 1;
 	pthread_cond_broadcast(&j->c);
-	pthread_mutex_unlock(&jm);
-	return unused;
+	pthread_mutex_unlock(&fm);
+	return NULL;
 }
 
 static void freeing(enum kind kind)
 {
-	make(&jm, kind);
+	make(&fm, kind);
 	for (int i = 0; i < 50; i++) {
-		pthread_t t;
 		struct job *j = calloc(1, sizeof(*j));
+		pthread_t t;
 
-		job = j;
-		pthread_mutex_lock(&jm);
-		pthread_create(&t, NULL, finish, NULL);
+		pthread_mutex_lock(&fm);
+		pthread_create(&t, NULL, finish, j);
 		while (!j->done)
-			pthread_cond_wait(&j->c, &jm);
+			pthread_cond_wait(&j->c, &fm);
 		pthread_cond_destroy(&j->c);
 		memset(j, 0xa5, sizeof(*j));
 		free(j);
-		pthread_mutex_unlock(&jm);
+		pthread_mutex_unlock(&fm);
 		pthread_join(t, NULL);
 	}
 }
@@ -576,18 +548,26 @@ static void *wait_uncancelled(void *unused)
 	return unused;
 }
 
-/* A thread that has disabled cancellation goes on waiting, or returns; it does not end. */
-static void disabled_cancellation(void)
+static pthread_t start_waiter(void)
 {
-	pthread_t waiter, signaller;
-	void *result;
+	pthread_t waiter;
 
 	waiting = woken = 0;
 	make(&cm, NORMAL);
 	cc = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
 	pthread_create(&waiter, NULL, wait_uncancelled, NULL);
 	while (!waiting)
-		;
+		sched_yield();
+	return waiter;
+}
+
+/* A thread that has disabled cancellation goes on waiting, or returns; it does not end. */
+static void disabled_cancellation(void)
+{
+	pthread_t waiter, signaller;
+	void *result;
+
+	waiter = start_waiter();
 	pthread_cancel(waiter);
 	pthread_create(&signaller, NULL, signal_late, NULL);
 	pthread_join(waiter, &result);
@@ -631,12 +611,7 @@ static void cancellation_of_a_canceller(void)
 {
 	pthread_t canceller, waiter;
 
-	waiting = woken = 0;
-	make(&cm, NORMAL);
-	cc = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
-	pthread_create(&waiter, NULL, wait_uncancelled, NULL);
-	while (!waiting)
-		sched_yield();
+	waiter = start_waiter();
 	pthread_create(&canceller, NULL, cancel_another, &waiter);
 	usleep(2000);
 	pthread_cancel(canceller);
@@ -644,58 +619,6 @@ static void cancellation_of_a_canceller(void)
 	pthread_cancel(waiter); /* no lock is left behind */
 	signal_late(NULL);
 	pthread_join(waiter, NULL);
-}
-
-/* ---- what glibc locks itself ------------------------------------------------------------ */
-
-static mtx_t mtx;
-static cnd_t cnd;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_barrier_t barrier;
-static int turns, once_count;
-static FILE *stream;
-
-static void count_once(void)
-{
-	once_count++;
-}
-
-static int use_all(void *number)
-{
-	int me = (int)(long)number;
-
-	pthread_once(&once, count_once);
-	pthread_barrier_wait(&barrier);
-	for (int i = 0; i < 100; i++) {
-		mtx_lock(&mtx);
-		while (turns % 2 != me)
-			cnd_wait(&cnd, &mtx);
-		turns++;
-		cnd_signal(&cnd);
-		mtx_unlock(&mtx);
-		fprintf(stream, "x");
-		flockfile(stream);
-		funlockfile(stream);
-	}
-	return 0;
-}
-
-static void others(void)
-{
-	thrd_t t[2];
-
-	stream = tmpfile();
-	CHECK(stream && mtx_init(&mtx, mtx_plain) == thrd_success &&
-	      cnd_init(&cnd) == thrd_success);
-	pthread_barrier_init(&barrier, NULL, 2);
-	for (long i = 0; i < 2; i++)
-		thrd_create(&t[i], use_all, (void *)i);
-	for (int i = 0; i < 2; i++)
-		thrd_join(t[i], NULL);
-	CHECK(turns == 200 && once_count == 1 && ftell(stream) == 200);
-	mtx_destroy(&mtx);
-	cnd_destroy(&cnd);
-	fclose(stream);
 }
 
 /* ---- what stays glibc's, and is timed with a profile: errors, limits, cancellation ------ */
@@ -711,6 +634,17 @@ static void *wait_for_token(void *unused)
 		CHECK(errno == 77);
 	woken++;
 	return unused;
+}
+
+static pthread_t start_waiter_for_token(void)
+{
+	pthread_t t;
+
+	waiting = 0;
+	pthread_create(&t, NULL, wait_for_token, NULL);
+	while (!waiting)
+		sched_yield();
+	return t;
 }
 
 static void *cancel_itself_with_token(void *unused)
@@ -772,28 +706,19 @@ static void glibcs(void)
 	CHECK(sem_wait(&tokens) == 0 && errno == 77);
 	CHECK(sem_timedwait(&tokens, &end) == -1 && errno == ETIMEDOUT);
 	sigaction(SIGUSR1, &action, NULL);
-	waiting = 0;
-	pthread_create(&t, NULL, wait_for_token, NULL);
-	while (!waiting)
-		sched_yield();
+	t = start_waiter_for_token();
 	while (!woken) { /* by EINTR */
 		pthread_kill(t, SIGUSR1);
 		usleep(1000);
 	}
 	pthread_join(t, NULL);
-	waiting = 0;
-	pthread_create(&t, NULL, wait_for_token, NULL);
-	while (!waiting)
-		sched_yield();
+	t = start_waiter_for_token();
 	usleep(2000);
 	pthread_cancel(t);
 	pthread_join(t, &result);
 	CHECK(result == PTHREAD_CANCELED && handled > 0);
-	waiting = 0;
-	pthread_create(&t, NULL, wait_for_token, NULL);
+	t = start_waiter_for_token();
 	CHECK(pthread_timedjoin_np(t, &result, &end) == ETIMEDOUT);
-	while (!waiting)
-		sched_yield();
 	await_parked(waiting);
 	sem_post(&tokens);
 	CHECK(pthread_join(t, &result) == 0 && result == NULL);
@@ -812,35 +737,17 @@ static void glibcs(void)
 
 /* ---- C11's interface and pthread's, which have the same objects in glibc ---------------- */
 
-static mtx_t both;
-static pthread_cond_t both_filled;
-static cnd_t both_emptied;
-static int both_n;
-
-static int produce_both(void *unused)
+/* Half of the queue's threads use one interface, and half the other. */
+static int produce_c11(void *unused)
 {
 	(void)unused;
-	for (int i = 0; i < rounds; i++) {
-		mtx_lock(&both);
-		while (both_n == 4)
-			cnd_wait(&both_emptied, &both);
-		both_n++;
-		mtx_unlock(&both);
-		pthread_cond_signal(&both_filled);
-	}
-	return 0;
-}
-
-static int consume_both(void *unused)
-{
-	(void)unused;
-	for (int i = 0; i < rounds; i++) {
-		pthread_mutex_lock((pthread_mutex_t *)&both);
-		while (both_n == 0)
-			pthread_cond_wait(&both_filled, (pthread_mutex_t *)&both);
-		both_n--;
-		cnd_broadcast(&both_emptied);
-		pthread_mutex_unlock((pthread_mutex_t *)&both);
+	for (int i = 0; i < q.rounds; i++) {
+		mtx_lock((mtx_t *)&q.m);
+		while (q.n == 4)
+			cnd_wait((cnd_t *)&q.emptied, (mtx_t *)&q.m);
+		q.n++;
+		mtx_unlock((mtx_t *)&q.m);
+		cnd_broadcast((cnd_t *)&q.filled);
 	}
 	return 0;
 }
@@ -855,25 +762,27 @@ static int lock_c11_of_another(void *m)
 static void c11(int type)
 {
 	struct timespec end;
-	thrd_t t[4];
+	pthread_t consumer;
+	thrd_t t;
 	mtx_t m;
 	cnd_t c;
 	int result;
 
-	CHECK(mtx_init(&both, type) == thrd_success && cnd_init(&both_emptied) == thrd_success);
-	make_cond(&both_filled, CLOCK_REALTIME, PTHREAD_PROCESS_PRIVATE);
-	for (int i = 0; i < 4; i++)
-		thrd_create(&t[i], i & 1 ? produce_both : consume_both, NULL);
-	for (int i = 0; i < 4; i++)
-		thrd_join(t[i], NULL);
-	CHECK(both_n == 0);
-	mtx_destroy(&both);
-	cnd_destroy(&both_emptied);
+	memset(&q, 0, sizeof(q));
+	q.rounds = rounds;
+	CHECK(mtx_init((mtx_t *)&q.m, type) == thrd_success);
+	CHECK(cnd_init((cnd_t *)&q.emptied) == thrd_success);
+	make_cond(&q.filled, CLOCK_REALTIME, PTHREAD_PROCESS_PRIVATE);
+	pthread_create(&consumer, NULL, consume, NULL);
+	thrd_create(&t, produce_c11, NULL);
+	pthread_join(consumer, NULL);
+	thrd_join(t, NULL);
+	CHECK(q.n == 0);
 
 	CHECK(mtx_init(&m, type) == thrd_success && cnd_init(&c) == thrd_success);
 	CHECK(mtx_lock(&m) == thrd_success);
-	thrd_create(&t[0], lock_c11_of_another, &m);
-	thrd_join(t[0], &result);
+	thrd_create(&t, lock_c11_of_another, &m);
+	thrd_join(t, &result);
 	CHECK(result == 1);
 	if (type & mtx_recursive)
 		CHECK(mtx_trylock(&m) == thrd_success && mtx_unlock(&m) == thrd_success);
@@ -885,91 +794,34 @@ static void c11(int type)
 
 /* ---- a mutex that one thread locks, and another one unlocks ----------------------------- */
 
-/*
- * W waits, on the first processor. A, on the same one, locks, signals W, and lets B, on another
- * one, unlock at the same time.
- */
-static struct {
-	pthread_mutex_t m;
-	pthread_cond_t c;
-	int is_signalled, is_waiting, rounds;
-	atomic_int pass, woken, waiter;
-} handed = { .m = PTHREAD_MUTEX_INITIALIZER, .c = PTHREAD_COND_INITIALIZER };
-
-static cpu_set_t processors;
-
-/* To the first or the second processor; returns whether there is one. */
-static bool pin(int which)
-{
-	cpu_set_t one;
-
-	CPU_ZERO(&one);
-	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-		if (!CPU_ISSET(cpu, &processors) || which--)
-			continue;
-		CPU_SET(cpu, &one);
-		return pthread_setaffinity_np(pthread_self(), sizeof(one), &one) == 0;
-	}
-	return false;
-}
+/* A thread waits. Another one locks, signals it, and lets a third one unlock at the same time. */
+enum { HANDED = 100 };
+static int is_signalled, is_waiting;
+static atomic_int pass;
 
 static void *be_woken(void *unused)
 {
-	(void)pin(0);
-	handed.waiter = gettid();
-	for (int i = 0; i < handed.rounds; i++) {
-		pthread_mutex_lock(&handed.m);
-		handed.is_waiting = 1;
-		while (!handed.is_signalled)
-			pthread_cond_wait(&handed.c, &handed.m);
-		handed.is_signalled = handed.is_waiting = 0;
-		pthread_mutex_unlock(&handed.m);
-		handed.woken++;
+	waiting = gettid();
+	for (int i = 0; i < HANDED; i++) {
+		pthread_mutex_lock(&cm);
+		is_waiting = 1;
+		while (!is_signalled)
+			pthread_cond_wait(&cc, &cm);
+		is_signalled = is_waiting = 0;
+		pthread_mutex_unlock(&cm);
+		woken++;
 	}
 	return unused;
 }
 
 static void *unlock_for_another(void *unused)
 {
-	bool spins = pin(1);
-
-	for (unsigned int i = 0, random = 1; i < (unsigned int)handed.rounds; i++) {
-		while (!handed.pass) {
-			if (!spins)
-				sched_yield();
-		}
-		random = random * 1103515245 + 12345;
-		for (volatile unsigned int left = random >> 18; left; left--)
-			;
-		handed.pass = 0;
-		pthread_mutex_unlock(&handed.m);
-	}
-	return unused;
-}
-
-static void *hand_over(void *unused)
-{
-	pthread_t t[2];
-
-	(void)pin(0);
-	pthread_create(&t[0], NULL, be_woken, NULL);
-	pthread_create(&t[1], NULL, unlock_for_another, NULL);
-	for (int i = 0; i < handed.rounds; i++) {
-		pthread_mutex_lock(&handed.m);
-		while (!handed.is_waiting) {
-			pthread_mutex_unlock(&handed.m);
+	for (int i = 0; i < HANDED; i++) {
+		while (!pass)
 			sched_yield();
-			pthread_mutex_lock(&handed.m);
-		}
-		await_parked(handed.waiter); /* a signal moves no thread that spins */
-		handed.is_signalled = 1;
-		handed.pass = 1;
-		pthread_cond_signal(&handed.c);
-		while (handed.woken <= i)
-			sched_yield();
+		pass = 0;
+		pthread_mutex_unlock(&cm);
 	}
-	for (int i = 0; i < 2; i++)
-		pthread_join(t[i], NULL);
 	return unused;
 }
 
@@ -988,13 +840,30 @@ static void unlock_for_readers(void)
 	CHECK(pthread_rwlock_trywrlock(&rw) == 0 && pthread_rwlock_unlock(&rw) == 0);
 }
 
-/* In a thread of its own, which is pinned. */
-static void handoff(int count)
+static void handoff(void)
 {
+	pthread_t t[2];
+
 	unlock_for_readers();
-	sched_getaffinity(0, sizeof(processors), &processors);
-	handed.rounds = count;
-	run(hand_over, NULL, NULL);
+	make(&cm, NORMAL);
+	pthread_create(&t[0], NULL, be_woken, NULL);
+	pthread_create(&t[1], NULL, unlock_for_another, NULL);
+	for (int i = 0; i < HANDED; i++) {
+		pthread_mutex_lock(&cm);
+		while (!is_waiting) {
+			pthread_mutex_unlock(&cm);
+			sched_yield();
+			pthread_mutex_lock(&cm);
+		}
+		await_parked(waiting); /* a signal moves no thread that spins */
+		is_signalled = 1;
+		pass = 1;
+		pthread_cond_signal(&cc);
+		while (woken <= i)
+			sched_yield();
+	}
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
 }
 
 /* ---- the functions' older versions ----------------------------------------------------------- */
@@ -1075,23 +944,18 @@ static void windows(void)
 		cancellation_of_a_canceller();
 }
 
-static void name_kind(enum kind kind, int failures_before)
+static void all_mutexes(void)
 {
-	if (failures != failures_before)
-		printf("... with a mutex that is %s\n", names[kind]);
+	for (int kind = 0; kind < KINDS; kind++) {
+		with = names[kind];
+		mutexes(kind);
+	}
 }
 
-static void everything(void)
+static void all_conds(void)
 {
-	for (int kind = 0; kind < KINDS; kind++) { /* first, since they are quick */
-		int before = failures;
-
-		mutexes(kind);
-		name_kind(kind, before);
-	}
 	for (int kind = 0; kind < KINDS; kind++) {
-		int before = failures;
-
+		with = names[kind];
 		conds(kind, CLOCK_REALTIME, 0, PTHREAD_PROCESS_PRIVATE);
 		conds(kind, CLOCK_REALTIME, 1, PTHREAD_PROCESS_PRIVATE);
 		conds(kind, CLOCK_MONOTONIC, 1, PTHREAD_PROCESS_PRIVATE);
@@ -1102,45 +966,65 @@ static void everything(void)
 		if (!is_emulated && (kind <= ADAPTIVE || kind == STATICS))
 			forks(kind);
 		freeing(kind);
-		name_kind(kind, before);
 	}
-	for (int kind = 0; kind < RW_KINDS; kind++) {
-		int before = failures;
+}
 
+static void all_rwlocks(void)
+{
+	for (int kind = 0; kind < RW_KINDS; kind++) {
+		with = rw_names[kind];
 		rwlocks(kind);
-		if (failures != before)
-			printf("... with a read-write lock of kind %d\n", kind);
 	}
-	processes();
-	if (!is_emulated) /* qemu does not tell the kernel of robust mutexes */
-		robust();
+}
+
+static void cancellations(void)
+{
 	disabled_cancellation();
 	self_cancellation();
 	cancellation_of_a_canceller();
 	nested_wait();
-	others();
-	glibcs();
+}
+
+static void all_c11(void)
+{
 	c11(mtx_timed);
 	c11(mtx_timed | mtx_recursive);
-	versions();
 }
+
+static const struct {
+	const char *name;
+	void (*function)(void);
+	bool is_alone; /* only by its name */
+} parts[] = {
+	{ "mutexes", all_mutexes },
+	{ "conds", all_conds },
+	{ "rwlocks", all_rwlocks },
+	{ "processes", processes },
+	{ "cancellations", cancellations },
+	{ "glibcs", glibcs },
+	{ "c11", all_c11 },
+	{ "versions", versions },
+	{ "windows", windows, true },
+	{ "handoff", handoff, true },
+};
 
 int main(int count, char **arguments)
 {
 	const char *which = count > 1 ? arguments[1] : "";
+	bool is_all = !*which || strcmp(which, "brief") == 0;
 
 	CHECK(errno == 0);
 	(void)setvbuf(stdout, NULL, _IOLBF, 0); /* a failure is printed even if a hang follows */
 	alarm(300);
 	is_emulated = strcmp(which, "emulated") == 0;
-	if (strcmp(which, "brief") == 0)
+	is_all |= is_emulated;
+	if (*which && !is_emulated)
 		rounds = 32; /* with wide windows each wait takes long */
-	if (strcmp(which, "windows") == 0)
-		windows();
-	else if (strcmp(which, "handoff") == 0)
-		handoff(count > 2 ? atoi(arguments[2]) : 100);
-	else
-		everything();
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		with = parts[i].name;
+		if (is_all ? !parts[i].is_alone : strcmp(parts[i].name, which) == 0)
+			parts[i].function();
+	}
 	printf("%d failures\n", failures);
 	return failures != 0;
 }

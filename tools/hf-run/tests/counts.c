@@ -11,12 +11,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "cases.h"
 #include "parked.h"
 
 enum { THREADS = 4, EACH = 1000, MADE = 3, MANY = 10000, WRAPPED = 10 };
@@ -78,7 +78,7 @@ static void *wait_for_signal(void *unused)
 	return unused;
 }
 
-static void signal_and_hold(void)
+CASE(relock)
 {
 	pthread_t t;
 
@@ -107,7 +107,7 @@ static void *hold_until_over(void *barrier)
 	return NULL;
 }
 
-static void give_up(void)
+CASE(timed)
 {
 	pthread_barrier_t barrier;
 	pthread_t t;
@@ -129,27 +129,8 @@ static void give_up(void)
 	pthread_join(t, NULL);
 }
 
-/* Asks for the handlers, as programs do that only replace the default; and sets the default. */
-static void check_handlers(void)
-{
-	const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR2 };
-
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-		struct sigaction action;
-
-		memset(&action, 0xff, sizeof(action));
-		if (sigaction(numbers[i], NULL, &action) || action.sa_handler != SIG_DFL ||
-		    action.sa_flags || sigismember(&action.sa_mask, SIGINT) ||
-		    sigaction(numbers[i], &action, NULL) ||
-		    signal(numbers[i], SIG_IGN) != SIG_DFL ||
-		    signal(numbers[i], SIG_DFL) != SIG_IGN ||
-		    signal(numbers[i], SIG_DFL) != SIG_DFL)
-			exit(1);
-	}
-}
-
 /* More static mutexes than fit into one page of anything, each locked twice. */
-static void lock_many(void)
+CASE(many)
 {
 	static pthread_mutex_t many[MANY];
 
@@ -177,7 +158,7 @@ static void make_second(pthread_mutex_t *mutex)
 	make_wrapped(mutex);
 }
 
-static void make_by_both(void)
+CASE(wrapped)
 {
 	static pthread_mutex_t wrapped[2 * WRAPPED];
 
@@ -194,7 +175,7 @@ static void *ask(void *unused)
 	return unused;
 }
 
-static void ask_on_small_stack(void)
+CASE(small)
 {
 	pthread_attr_t attr;
 	pthread_t t;
@@ -225,7 +206,7 @@ static void *begin(void *unused)
 	return unused;
 }
 
-static void begin_threads(void)
+CASE(begins)
 {
 	signal(SIGUSR1, lock_in_handler);
 	for (int i = 0; i < 20; i++) {
@@ -241,7 +222,7 @@ static void begin_threads(void)
 }
 
 /* Standard error is a pipe whose reader is gone. */
-static void print_to_nobody(void)
+CASE(closed_pipe)
 {
 	int ends[2];
 
@@ -253,7 +234,7 @@ static void print_to_nobody(void)
 }
 
 /* Standard error is a full pipe that does not block. Its reader comes late, and finds all lines. */
-static void print_to_full_pipe(void)
+CASE(full_pipe)
 {
 	static char text[1 << 20];
 	size_t len = 0;
@@ -279,18 +260,6 @@ static void print_to_full_pipe(void)
 	close(STDERR_FILENO);
 	if (waitpid(reader, &status, 0) != reader || status)
 		exit(1);
-}
-
-/* Starts a copy of the program, whose file is then removed. */
-static void run_deleted(char *program)
-{
-	char copy[4096], command[9000];
-
-	(void)snprintf(copy, sizeof(copy), "%s.%d", program, (int)getpid());
-	(void)snprintf(command, sizeof(command), "cp %s %s", program, copy);
-	if (system(command) == 0)
-		execl(copy, copy, "unlinked", NULL);
-	exit(1);
 }
 
 /* Each kind of wait once without one, and once until another thread has seen this one wait. */
@@ -343,7 +312,7 @@ static void *end_each_wait(void *unused)
 	return unused;
 }
 
-static void wait_for_each(void)
+CASE(waits)
 {
 	pthread_t t;
 
@@ -385,7 +354,7 @@ static void *sleep_once(void *unused)
 	return unused;
 }
 
-static void sleep_in_two(void)
+CASE(sleeps)
 {
 	pthread_t t;
 
@@ -405,32 +374,90 @@ static void work_in_threads(void)
 	wait_once();
 }
 
-/* As a shell does. Prints how many pages the children touched, a child. */
-static void fork_often(void)
+/* ---- ends ----------------------------------------------------------------------------------- */
+
+static char *program;
+
+/* Starts a copy of the program, which removes its file. */
+CASE(deleted)
 {
-	enum { CHILDREN = 50 };
-	struct rusage usage;
+	char copy[4096], command[9000];
 
-	for (int i = 0; i < CHILDREN; i++) {
-		pid_t child = fork();
+	(void)snprintf(copy, sizeof(copy), "%s.%d", program, (int)getpid());
+	(void)snprintf(command, sizeof(command), "cp %s %s", program, copy);
+	if (system(command) == 0)
+		execl(copy, copy, "unlinked", NULL);
+	exit(1);
+}
 
-		if (!child)
-			_exit(0);
-		waitpid(child, NULL, 0);
+CASE(unlinked)
+{
+	unlink(program);
+}
+
+CASE(_exit)
+{
+	_exit(7);
+}
+
+CASE(quick_exit)
+{
+	quick_exit(7);
+}
+
+CASE(kill)
+{
+	kill(getpid(), SIGTERM);
+}
+
+/* Asks for the handlers, as programs do that only replace the default; and sets the default. */
+CASE(interrupt)
+{
+	const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR2 };
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		struct sigaction action;
+
+		memset(&action, 0xff, sizeof(action));
+		if (sigaction(numbers[i], NULL, &action) || action.sa_handler != SIG_DFL ||
+		    action.sa_flags || sigismember(&action.sa_mask, SIGINT) ||
+		    sigaction(numbers[i], &action, NULL) ||
+		    signal(numbers[i], SIG_IGN) != SIG_DFL ||
+		    signal(numbers[i], SIG_DFL) != SIG_IGN ||
+		    signal(numbers[i], SIG_DFL) != SIG_DFL)
+			exit(1);
 	}
-	getrusage(RUSAGE_CHILDREN, &usage);
-	printf("%ld\n", usage.ru_minflt / CHILDREN);
+	raise(SIGINT);
+}
+
+CASE(request)
+{
+	kill(getpid(), SIGUSR2);
+	kill(getpid(), SIGKILL);
+}
+
+CASE(fork)
+{
+	pid_t child = fork();
+
+	if (!child) {
+		work_in_threads();
+		exit(3);
+	}
+	waitpid(child, NULL, 0);
+}
+
+CASE(vfork)
+{
+	if (!vfork())
+		_exit(3);
 }
 
 int main(int count, char **arguments)
 {
-	const char *how = count > 1 ? arguments[1] : "exit";
 	pthread_mutexattr_t attr;
 
-	if (strcmp(how, "deleted") == 0)
-		run_deleted(arguments[0]);
-	if (strcmp(how, "unlinked") == 0)
-		unlink(arguments[0]);
+	program = arguments[0];
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
 	pthread_mutex_init(&recursive, &attr);
@@ -441,52 +468,7 @@ int main(int count, char **arguments)
 	for (int i = 0; i < 3; i++)
 		pthread_mutex_unlock(&recursive);
 	work_in_threads();
-	if (strcmp(how, "relock") == 0)
-		signal_and_hold();
-	if (strcmp(how, "many") == 0)
-		lock_many();
-	if (strcmp(how, "wrapped") == 0)
-		make_by_both();
-	if (strcmp(how, "small") == 0)
-		ask_on_small_stack();
-	if (strcmp(how, "begins") == 0)
-		begin_threads();
-	if (strcmp(how, "waits") == 0)
-		wait_for_each();
-	if (strcmp(how, "sleeps") == 0)
-		sleep_in_two();
-	if (strcmp(how, "closed_pipe") == 0)
-		print_to_nobody();
-	if (strcmp(how, "full_pipe") == 0)
-		print_to_full_pipe();
-	if (strcmp(how, "_exit") == 0)
-		_exit(7);
-	if (strcmp(how, "quick_exit") == 0)
-		quick_exit(7);
-	if (strcmp(how, "kill") == 0)
-		kill(getpid(), SIGTERM);
-	if (strcmp(how, "interrupt") == 0) {
-		check_handlers();
-		raise(SIGINT);
-	}
-	if (strcmp(how, "forks") == 0)
-		fork_often();
-	if (strcmp(how, "timed") == 0)
-		give_up();
-	if (strcmp(how, "request") == 0) {
-		kill(getpid(), SIGUSR2);
-		kill(getpid(), SIGKILL);
-	}
-	if (strcmp(how, "fork") == 0) {
-		pid_t child = fork();
-
-		if (!child) {
-			work_in_threads();
-			return 3;
-		}
-		waitpid(child, NULL, 0);
-	}
-	if (strcmp(how, "vfork") == 0 && !vfork())
-		_exit(3);
+	if (count > 1)
+		(void)run_case(arguments[1]);
 	return 7;
 }

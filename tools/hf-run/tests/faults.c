@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <stdint.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,11 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cases.h"
 #include "parked.h"
-
-#ifndef MAP_FIXED_NOREPLACE
-#define MAP_FIXED_NOREPLACE 0x100000
-#endif
 
 static pthread_mutex_t one, two, many[10000];
 
@@ -80,7 +76,7 @@ static void in_thread(void *(*function)(void *), void *argument)
 }
 
 /* A mutex of memory that was another mutex, without destroy or init. */
-static void reuse(void)
+CASE(reuse)
 {
 	pthread_mutex_t *a = calloc(1, sizeof(*a)), *b = calloc(1, sizeof(*b));
 
@@ -108,20 +104,19 @@ static void *unmap(void *unused)
 	return unused;
 }
 
-static void *reuse_held(void *byte)
+static void *reuse_held(void *unused)
 {
 	static union {
 		pthread_mutex_t m;
 		char bytes[sizeof(pthread_mutex_t)];
 	} memory;
 
-	memset(&memory, 0, sizeof(memory));
 	pthread_mutex_lock(&memory.m);
-	memset(&memory, *(const char *)byte, sizeof(memory));
+	memset(&memory, 0, sizeof(memory));
 	take_both(&one, &two);
 	for (size_t i = 0; i < sizeof(memory); i++)
-		expect(memory.bytes[i] == *(const char *)byte, "the memory was written");
-	return NULL;
+		expect(memory.bytes[i] == 0, "the memory was written");
+	return unused;
 }
 
 /* A thread locks a mutex twice: the second lock waits until another thread unlocks it. */
@@ -136,7 +131,7 @@ static void *open_gate(void *unused)
 	return unused;
 }
 
-static void gate(void)
+CASE(gate)
 {
 	pthread_t t;
 
@@ -164,7 +159,7 @@ static void *keep_reading(void *lock)
 	return NULL;
 }
 
-static void misuse_rwlock(void)
+CASE(rwlock)
 {
 	static pthread_rwlock_t rw = PTHREAD_RWLOCK_INITIALIZER;
 	struct timespec end = in_a_second();
@@ -181,7 +176,7 @@ static void misuse_rwlock(void)
 	in_thread(keep_reading, &rw);
 }
 
-static void lock_own_until(void)
+CASE(limit)
 {
 	struct timespec end = in_a_second();
 
@@ -194,7 +189,7 @@ static void lock_own_until(void)
 }
 
 /* What one thread has locked, and another one unlocks, is unlocked. */
-static void unlock_by_another(void)
+CASE(owner)
 {
 	pthread_mutex_lock(&one);
 	in_thread(unlock, &one);
@@ -216,7 +211,7 @@ static void take_under(pthread_mutex_t *gate, pthread_mutex_t *first, pthread_mu
 }
 
 /* Three mutexes in a circle: under a gate no fault; once two of its pairs have none, it is one. */
-static void around(pthread_mutex_t *gate, int is_passed)
+static void go_around(pthread_mutex_t *gate, int is_passed)
 {
 	static pthread_mutex_t three;
 
@@ -233,7 +228,7 @@ static void around(pthread_mutex_t *gate, int is_passed)
  * Every pair of some mutexes, each in one order, which is not that of their first use for each:
  * pairs whose identities have the same sum, or another simple one, are different pairs.
  */
-static void pairs(void)
+CASE(pairs)
 {
 	enum { COUNT = 24 };
 	static pthread_mutex_t all[COUNT];
@@ -246,46 +241,6 @@ static void pairs(void)
 	}
 }
 
-/*
- * Code that was made at run time, as a JIT compiler does, right behind the program in memory: it is
- * none of the program's functions. (Its copy needs no relocation: it calls what it is given.)
- */
-extern const char end[]; /* of the program's data: the linker's */
-extern const char __start_copied[], __stop_copied[];
-
-static __attribute__((noinline, section("copied"))) int lock_by(int (*lock)(pthread_mutex_t *),
-								pthread_mutex_t *m)
-{
-	int error = lock(m);
-
-	__asm__ volatile("" ::: "memory"); /* not a tail call */
-	return error;
-}
-
-static void run_made_code(void)
-{
-	uintptr_t page = (uintptr_t)getpagesize(),
-		  behind = ((uintptr_t)end + page - 1) & ~(page - 1);
-	size_t bytes = (size_t)(__stop_copied - __start_copied);
-	size_t offset = (size_t)((const char *)(uintptr_t)lock_by - __start_copied);
-	char *memory = mmap((void *)behind, page, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-	int (*made)(int (*)(pthread_mutex_t *), pthread_mutex_t *);
-
-	if (memory != (char *)behind || bytes > page) {
-		puts("the memory behind the program is in use");
-		exit(77);
-	}
-	memcpy(memory, __start_copied, bytes);
-	__builtin___clear_cache(memory, memory + bytes);
-	(void)mprotect(memory, page, PROT_READ | PROT_EXEC);
-	memory += offset;
-	memcpy(&made, &memory, sizeof(made));
-	take_both(&one, &two);
-	(void)made(pthread_mutex_lock, &two);
-	(void)made(pthread_mutex_lock, &one);
-}
-
 static pthread_mutex_t first_used = PTHREAD_MUTEX_INITIALIZER;
 
 static void lock_in_handler(int signal)
@@ -296,7 +251,7 @@ static void lock_in_handler(int signal)
 }
 
 /* A handler on an alternate stack uses a mutex for the first time, so a stack is taken there. */
-static void lock_on_alternate_stack(void)
+CASE(alternate)
 {
 	static char memory[65536]; /* far below the thread's own stack */
 	stack_t alternate = { .ss_sp = memory, .ss_size = sizeof(memory) };
@@ -308,7 +263,7 @@ static void lock_on_alternate_stack(void)
 }
 
 /* A child makes a mutex in shared memory, at a place whose number this process does not have. */
-static void lock_of_another(void)
+CASE(another)
 {
 	pthread_mutex_t *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
 				       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -329,70 +284,81 @@ static void lock_of_another(void)
 	pthread_mutex_unlock(shared);
 }
 
+CASE(around)
+{
+	go_around(NULL, 0);
+}
+
+CASE(guarded)
+{
+	go_around(&many[0], 0);
+}
+
+CASE(once)
+{
+	go_around(&many[0], 1);
+}
+
+CASE(order)
+{
+	take_both(&one, &two);
+	take_both(&two, &one);
+}
+
+/* The report's write() sets errno. */
+CASE(closed)
+{
+	close(STDERR_FILENO);
+	errno = 77;
+	case_order();
+}
+
+CASE(recursion)
+{
+	pthread_mutex_lock(&one);
+	pthread_mutex_lock(&one); /* a deadlock, if nobody grants it */
+	pthread_mutex_unlock(&one);
+	pthread_mutex_unlock(&one);
+}
+
+CASE(unmapped)
+{
+	in_thread(unmap, NULL);
+}
+
+CASE(zeroed)
+{
+	in_thread(reuse_held, NULL);
+}
+
+CASE(unheld)
+{
+	take_both(&one, &two);
+	pthread_mutex_unlock(&one);
+}
+
+CASE(end)
+{
+	in_thread(keep, &one);
+}
+
+/* One class, with more locks than there is room for pairs; then the wrong order. */
+CASE(many)
+{
+	for (int i = 0; i < 10000; i++)
+		wrapped_init(&many[i]);
+	for (int i = 0; i < 10000; i++)
+		take_both(&many[i], &one);
+	take_both(&one, &many[5000]);
+}
+
 int main(int count, char **arguments)
 {
-	const char *what = count > 1 ? arguments[1] : "";
-
 	make_one();
 	start_thread_two();
-	if (strcmp(what, "closed") == 0)
-		close(STDERR_FILENO); /* the report's write() sets errno */
 	errno = 77;
-	if (strcmp(what, "order") == 0 || strcmp(what, "twice") == 0 ||
-	    strcmp(what, "closed") == 0) {
-		take_both(&one, &two);
-		take_both(&two, &one);
-	}
-	if (strcmp(what, "twice") == 0 || strcmp(what, "recursion") == 0) {
-		pthread_mutex_lock(&one);
-		pthread_mutex_lock(&one); /* a deadlock, if nobody grants it */
-		pthread_mutex_unlock(&one);
-		pthread_mutex_unlock(&one);
-	}
-	if (strcmp(what, "owner") == 0)
-		unlock_by_another();
-	if (strcmp(what, "gate") == 0)
-		gate();
-	if (strcmp(what, "rwlock") == 0)
-		misuse_rwlock();
-	if (strcmp(what, "limit") == 0)
-		lock_own_until();
-	if (strcmp(what, "unmapped") == 0)
-		in_thread(unmap, NULL);
-	if (strcmp(what, "zeroed") == 0)
-		in_thread(reuse_held, (char[]){ 0 });
-	if (strcmp(what, "overwritten") == 0)
-		in_thread(reuse_held, (char[]){ 'x' });
-	if (strcmp(what, "unheld") == 0) {
-		take_both(&one, &two);
-		pthread_mutex_unlock(&one);
-	}
-	if (strcmp(what, "end") == 0)
-		in_thread(keep, &one);
-	if (strcmp(what, "reuse") == 0)
-		reuse();
-	if (strcmp(what, "alternate") == 0)
-		lock_on_alternate_stack();
-	if (strcmp(what, "another") == 0)
-		lock_of_another();
-	if (strcmp(what, "around") == 0)
-		around(NULL, 0);
-	if (strcmp(what, "guarded") == 0)
-		around(&many[0], 0);
-	if (strcmp(what, "once") == 0)
-		around(&many[0], 1);
-	if (strcmp(what, "pairs") == 0)
-		pairs();
-	if (strcmp(what, "made") == 0)
-		run_made_code();
-	/* One class, with more locks than there is room for pairs; then the wrong order. */
-	if (strcmp(what, "many") == 0) {
-		for (int i = 0; i < 10000; i++)
-			wrapped_init(&many[i]);
-		for (int i = 0; i < 10000; i++)
-			take_both(&many[i], &one);
-		take_both(&one, &many[5000]);
-	}
+	if (count > 1)
+		(void)run_case(arguments[1]);
 	expect(errno == 77, "errno has changed");
 	puts("done");
 	return 0;

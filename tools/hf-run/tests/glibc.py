@@ -13,18 +13,17 @@ Downloads Debian's packages of glibc with apt, unpacks them, and starts programs
 import glob
 import os
 import platform
-import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 sys.path[:0] = [os.path.join(ROOT, "tests"), os.path.join(ROOT, "port")]
 
 import debian  # noqa: E402
-from checks import Checks, Failed, Skip, arguments, read, run, sources, start, write  # noqa: E402
+from run import Runner, conform  # noqa: E402
+from checks import Checks, Skip, arguments, read, run, sources, start, write  # noqa: E402
 
 VERSIONS = {"2.31": "bullseye", "2.41": "trixie"}
 PACKAGES = ["libc6", "libc6-dev", "libgcc-s1", "linux-libc-dev"]
-SECONDS = 600
 
 
 def root_links(root):
@@ -87,21 +86,11 @@ def build_library(cc, source, root, path):
                  "-Wl,--version-script=" + os.path.join(source, "tools", "hf-run", "run.map"))
 
 
-def conform(start_by, program, variables):
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("HF_RUN", "LD_"))}
-    done = subprocess.run([*start_by, program, "brief"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True, errors="replace", timeout=SECONDS, check=False,
-                          env=dict(clean, **variables))
-    if done.returncode or done.stdout != "0 failures\n":
-        raise Failed("status %d\n%s%s" % (done.returncode, done.stdout[-2000:], done.stderr[-2000:]))
-    if "HF_RUN_VALIDATE" in variables and "holdfast" in done.stderr:
-        raise Failed("validation reports a program without faults:\n" + done.stderr[-2000:])
-
-
-def in_all_modes(checks, name, start_by, program, library):
-    modes = {"ours": {}, "profile": {"HF_RUN_PROFILE": ""}, "validate": {"HF_RUN_VALIDATE": "report"}}
-    for mode, variables in modes.items():
-        checks.attempt("%s.%s" % (name, mode), conform, start_by, program, dict(variables, LD_PRELOAD=library))
+def in_modes(checks, name, modes, start_by, program, library):
+    runner = Runner(os.path.dirname(library), library, "conform=" + program)
+    for mode in modes:
+        options = {"glibc": None, "ours": []}.get(mode, ["--" + mode])
+        checks.attempt("%s.%s" % (name, mode), conform, runner, options, "brief", start_by)
 
 
 def main():
@@ -121,10 +110,9 @@ def main():
         library, program = os.path.join(folder, "libholdfast_run.so"), os.path.join(folder, "conform")
         build_library(options.cc, source, root, library)
         compile_with(options.cc, root, os.path.join(source, "tools", "hf-run", "tests", "conform.c"), "-o", program)
-        checks.attempt(version + ".conform.glibc", conform, start_by, program, {})
-        in_all_modes(checks, version + ".conform", start_by, program, library)
+        in_modes(checks, version + ".conform", ["glibc", "ours", "profile", "validate"], start_by, program, library)
         if own <= tuple(map(int, version.split("."))):
-            in_all_modes(checks, version + ".built", start_by, options.conform, options.library)
+            in_modes(checks, version + ".built", ["ours", "profile", "validate"], start_by, options.conform, options.library)
     return 77 if skipped == len(VERSIONS) else checks.end()
 
 

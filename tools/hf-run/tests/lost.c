@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * lost - a program that loses pages of the files that it maps: it truncates them itself, so that
- * nothing depends on time. It does not know of hf-run; run_lost.py judges its reports and status.
+ * nothing depends on time. It does not know of hf-run; lost.py judges its reports and status.
  *
  *   lost WHAT FOLDER
  *
@@ -24,10 +24,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cases.h"
+
 #define CHECK(condition)                                                                           \
 	((condition) ? (void)0 : (void)printf("line %d: %s\n", __LINE__, #condition))
 
-enum { PAGES = 16, MAPPINGS = 1000, EACH = 10, STATUS = 7 };
+enum { PAGES = 16, STATUS = 7 };
 
 static const char *folder;
 static size_t page;
@@ -92,13 +94,13 @@ static struct mapped lose(void)
 
 /* ---- losses --------------------------------------------------------------------------------- */
 
-static void once(void)
+CASE(once)
 {
 	(void)lose();
 }
 
 /* Three losses of one mapping, then the same file mapped again. */
-static void thrice(void)
+CASE(thrice)
 {
 	struct mapped m = make("file");
 
@@ -113,7 +115,7 @@ static void thrice(void)
 }
 
 /* Around the mapping that loses pages are those of other files, and anonymous memory. */
-static void neighbours(void)
+CASE(neighbours)
 {
 	char *room = mmap(NULL, 4 * PAGES * page, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -147,12 +149,12 @@ static void writes(int flags)
 	CHECK(read_byte(&m, 4) == 'd');
 }
 
-static void writes_shared(void)
+CASE(writes_shared)
 {
 	writes(MAP_SHARED);
 }
 
-static void writes_private(void)
+CASE(writes_private)
 {
 	writes(MAP_PRIVATE);
 }
@@ -165,42 +167,22 @@ static void never(int number)
 }
 
 /* The program handles SIGSEGV itself, so a write must not raise it. */
-static void writes_handled(void)
+CASE(writes_handled)
 {
 	signal(SIGSEGV, never);
 	writes(MAP_SHARED);
 }
 
 /* A mapping that may be read only stays so: a write is a bug. */
-static void writes_read_only(void)
+CASE(writes_read_only)
 {
 	struct mapped m = lose();
 
 	write_byte(&m, 4 * page, 'b');
 }
 
-static void many(void)
-{
-	static struct mapped all[MAPPINGS];
-	char name[16];
-
-	for (int i = 0; i < MAPPINGS; i++) {
-		snprintf(name, sizeof(name), "many.%d", i % 10);
-		all[i] = make_at(NULL, name, EACH + 1, PROT_READ, MAP_SHARED);
-		close(i >= 10 ? all[i].fd : -1);
-	}
-	for (size_t left = EACH; left; left--) {
-		for (int i = 0; i < 10; i++)
-			cut(&all[i], left);
-		for (int i = 0; i < MAPPINGS; i++)
-			CHECK(read_byte(&all[i], left * page) == 0);
-	}
-}
-
-/* ---- a page that is missing for another reason ---------------------------------------------- */
-
 /* The folder is on a small file system: it is full, and a hole of the file gets no page. */
-static void full(void)
+CASE(full)
 {
 	struct mapped m = make_at(NULL, "file", 1, PROT_READ | PROT_WRITE, MAP_SHARED);
 	char path[256], *bytes = calloc(1, page);
@@ -217,48 +199,6 @@ static void full(void)
 	CHECK(read_byte(&m, 8 * page) == 'b');
 }
 
-/* A device of the system whose file has become shorter than it: reading its end is an error. */
-static void unreadable(void)
-{
-	struct mapped m = { .len = PAGES * page };
-
-	m.fd = open(folder, O_RDONLY);
-	m.at = mmap(NULL, m.len, PROT_READ, MAP_SHARED, m.fd, 0);
-	CHECK(m.fd >= 0 && m.at != MAP_FAILED);
-	CHECK(read_byte(&m, 8 * page) == 0);
-}
-
-/* Neither raises a signal: the kernel has zeros there. */
-static void punched(void)
-{
-	struct mapped m = make("file");
-
-	if (fallocate(m.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(4 * page),
-		      (off_t)page))
-		printf("no holes here: %s\n", strerror(errno));
-	else
-		CHECK(read_byte(&m, 4 * page) == 0 && read_byte(&m, 5 * page) == 'a');
-}
-
-static void grown_unread(void)
-{
-	struct mapped m = make("file");
-
-	cut(&m, 3);
-	cut(&m, PAGES);
-	CHECK(read_byte(&m, 4 * page) == 0);
-}
-
-/* The page was read while the file was short: its zeros stay. */
-static void grown(void)
-{
-	struct mapped m = lose();
-
-	cut(&m, PAGES);
-	CHECK(pwrite(m.fd, "b", 1, (off_t)(4 * page)) == 1);
-	CHECK(read_byte(&m, 4 * page) == 0);
-}
-
 /* ---- what is not a lost page ------------------------------------------------------------ */
 
 static void handler(int number)
@@ -269,7 +209,7 @@ static void handler(int number)
 	_exit(STATUS);
 }
 
-static void own_handler(void)
+CASE(own_handler)
 {
 	struct sigaction action = { .sa_handler = handler }, found;
 
@@ -280,7 +220,7 @@ static void own_handler(void)
 }
 
 /* The program gives its handler up: from then on, pages are replaced. */
-static void no_handler(void)
+CASE(no_handler)
 {
 	CHECK(signal(SIGBUS, handler) == SIG_DFL);
 	CHECK(signal(SIGBUS, SIG_DFL) == handler);
@@ -288,7 +228,7 @@ static void no_handler(void)
 	(void)lose();
 }
 
-static void blocked(void)
+CASE(blocked)
 {
 	sigset_t all;
 
@@ -300,36 +240,21 @@ static void blocked(void)
 
 static void queue(int code, void *at)
 {
-	siginfo_t info;
+	siginfo_t info = { .si_signo = SIGBUS, .si_code = code };
 
-	memset(&info, 0, sizeof(info));
-	info.si_signo = SIGBUS;
-	info.si_code = code;
 	info.si_addr = at;
 	syscall(SYS_rt_tgsigqueueinfo, getpid(), gettid(), SIGBUS, &info);
 }
 
-static void sent(void)
-{
-	kill(getpid(), SIGBUS);
-}
-
 /* It has the code of a lost page, but is no access: the page is there. */
-static void queued(void)
+CASE(queued)
 {
 	struct mapped m = make("file");
 
 	queue(BUS_ADRERR, (void *)m.at);
 }
 
-static void memory_error(void)
-{
-	struct mapped m = make("file");
-
-	queue(BUS_MCEERR_AR, (void *)m.at);
-}
-
-static void alignment(void)
+CASE(alignment)
 {
 #if defined(__x86_64__)
 	struct mapped m = lose();
@@ -346,7 +271,7 @@ static void alignment(void)
 }
 
 /* Where there are none left, reading one is SIGBUS with the code of a lost page. */
-static void huge(void)
+CASE(huge)
 {
 	size_t len = (size_t)2 << 20;
 	volatile char *at = mmap(NULL, len, PROT_READ | PROT_WRITE,
@@ -360,7 +285,7 @@ static void huge(void)
 	printf("there are huge pages\n");
 }
 
-static void fetched(void)
+CASE(fetched)
 {
 	struct mapped m = make_at(NULL, "file", PAGES, PROT_READ | PROT_EXEC, MAP_SHARED);
 	void (*function)(void);
@@ -372,31 +297,25 @@ static void fetched(void)
 
 /* ---- processes, threads, ends --------------------------------------------------------------- */
 
-static void by_exit(void)
+CASE(by_exit)
 {
 	(void)lose();
 	_exit(STATUS);
 }
 
-static void by_quick_exit(void)
+CASE(by_quick_exit)
 {
 	(void)lose();
 	quick_exit(STATUS);
 }
 
-static void by_abort(void)
-{
-	(void)lose();
-	abort();
-}
-
-static void by_kill(void)
+CASE(by_kill)
 {
 	(void)lose();
 	kill(getpid(), SIGKILL);
 }
 
-static void by_exec(void)
+CASE(by_exec)
 {
 	(void)lose();
 	execl("/bin/true", "true", (char *)NULL);
@@ -420,12 +339,12 @@ static void in_child(bool is_vfork)
 		CHECK(read_byte(&m, 4 * page) == 0);
 }
 
-static void in_fork(void)
+CASE(in_fork)
 {
 	in_child(false);
 }
 
-static void in_vfork(void)
+CASE(in_vfork)
 {
 	in_child(true);
 }
@@ -444,7 +363,7 @@ static void *read_all(void *data)
 }
 
 /* All lose the same pages at once. */
-static void threads(void)
+CASE(threads)
 {
 	struct mapped m = make("file");
 	pthread_t all[8];
@@ -471,7 +390,7 @@ static void *read_cancelled(void *data)
 }
 
 /* A thread that has been cancelled loses a page: that is no point of cancellation. */
-static void cancelled(void)
+CASE(cancelled)
 {
 	struct mapped m = make("file");
 	pthread_t thread;
@@ -491,7 +410,7 @@ static void interrupt(int number)
 }
 
 /* In a handler, on an alternate stack. */
-static void interrupted(void)
+CASE(interrupted)
 {
 	stack_t stack = { .ss_sp = malloc(1 << 16), .ss_size = 1 << 16 };
 	struct sigaction action = { .sa_handler = interrupt, .sa_flags = SA_ONSTACK };
@@ -524,7 +443,7 @@ static bool refuse(unsigned int call, unsigned int error)
 }
 
 /* No file can be opened: each page becomes zeros alone. */
-static void sandboxed(void)
+CASE(sandboxed)
 {
 	struct mapped m = make("file");
 
@@ -534,14 +453,14 @@ static void sandboxed(void)
 }
 
 /* Linux before 6.11 does not answer for one mapping. */
-static void old_kernel(void)
+CASE(old_kernel)
 {
 	if (refuse(SYS_ioctl, ENOTTY))
 		(void)lose();
 }
 
 /* Standard error is a pipe whose reader is gone. */
-static void closed_pipe(void)
+CASE(closed_pipe)
 {
 	int ends[2];
 
@@ -549,57 +468,12 @@ static void closed_pipe(void)
 	(void)lose();
 }
 
-static const struct {
-	const char *name;
-	void (*function)(void);
-} cases[] = {
-	{ "once", once },
-	{ "thrice", thrice },
-	{ "neighbours", neighbours },
-	{ "writes_shared", writes_shared },
-	{ "writes_private", writes_private },
-	{ "writes_handled", writes_handled },
-	{ "writes_read_only", writes_read_only },
-	{ "many", many },
-	{ "full", full },
-	{ "unreadable", unreadable },
-	{ "punched", punched },
-	{ "grown_unread", grown_unread },
-	{ "grown", grown },
-	{ "own_handler", own_handler },
-	{ "no_handler", no_handler },
-	{ "blocked", blocked },
-	{ "sent", sent },
-	{ "queued", queued },
-	{ "memory_error", memory_error },
-	{ "alignment", alignment },
-	{ "huge", huge },
-	{ "fetched", fetched },
-	{ "by_exit", by_exit },
-	{ "by_quick_exit", by_quick_exit },
-	{ "by_abort", by_abort },
-	{ "by_kill", by_kill },
-	{ "by_exec", by_exec },
-	{ "in_fork", in_fork },
-	{ "in_vfork", in_vfork },
-	{ "threads", threads },
-	{ "cancelled", cancelled },
-	{ "interrupted", interrupted },
-	{ "sandboxed", sandboxed },
-	{ "old_kernel", old_kernel },
-	{ "closed_pipe", closed_pipe },
-};
-
 int main(int count, char **arguments)
 {
 	page = (size_t)sysconf(_SC_PAGESIZE);
-	for (size_t i = 0; count == 3 && i < sizeof(cases) / sizeof(cases[0]); i++) {
-		if (strcmp(cases[i].name, arguments[1]))
-			continue;
-		folder = arguments[2];
-		cases[i].function();
-		printf("done\n");
-		return STATUS;
-	}
-	return 2;
+	folder = count == 3 ? arguments[2] : "";
+	if (count != 3 || !run_case(arguments[1]))
+		return 2;
+	printf("done\n");
+	return STATUS;
 }

@@ -1,36 +1,36 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Build hf-run's library with one flaw each, which one of the test programs must find, or its profile must show.
+"""Build hf-run's library with one flaw each, which one of the checks of run.py and lost.py must find.
 
     mutants.py --source-dir DIR --work-dir DIR --parts LIBRARY --programs NAME=PATH,... --cc COMPILER
 
-The windows of races are made wide (HF_RUN_PAUSE); the library without a flaw must pass in the same way.
+The windows of races are made wide (HF_RUN_PAUSE); the library without a flaw must pass in the same way. With a flaw a check may
+take much longer than without: then it hangs, which is a failure, too.
 """
-import json
+import concurrent.futures
 import os
-import signal
-import subprocess
 import sys
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 sys.path.insert(0, os.path.join(ROOT, "tests"))
 
+import lost  # noqa: E402
 import mutation  # noqa: E402
-from expected import as_expected, has_waits  # noqa: E402
-from lost_expected import wrong  # noqa: E402
+import run as check  # noqa: E402
 from checks import Failed, arguments, read, run, sources, start  # noqa: E402
 
-HANG, WRONG = 124, 99  # as of timeout(1), and of hf-run --validate=fail
-SECONDS = 30  # a mutant that hangs is caught
-WITHOUT_A_FLAW = 290  # it takes a second, but many on a busy machine: each pause yields
+JOBS = 4  # some checks wait for what never comes
+WITHOUT_A_FLAW = 290  # seconds; a check takes a few, but many on a busy machine: each pause yields
 
 # 200 us. Not by sleeping, which is a cancellation point.
 PAUSE = "-DHF_RUN_PAUSE()=for (uint64_t end = hf_env_deadline(200000); hf_env_deadline(0) < end;) hf_env_yield()"
 
-ANY = r"^line \d+: .*|status -?\d+"
+# A failure of any kind: its first line.
+ANY = r"^.+"
 OWNER = r"^line \d+: m\.__data\.__owner == gettid\(\)"
 
-# Name, file, before, after; the run (RUNS) that finds it; how it fails, if it always fails in that way.
+# Name, file, before, after; the check (CHECKS) that finds it; how it fails, if it always fails in that way.
 MUTANTS = [
     ("cancel.waiter_not_noted", "run_cancel.c", "\tmine.waiter = waiter;\n", "\t(void)waiter;\n", "windows"),
     ("cancel.no_second_look", "run_cancel.c",
@@ -44,33 +44,33 @@ MUTANTS = [
     ("cond.nested_released", "run_cond.c", "if (hf_run_is_foreign(m) || (hf_run_has_owner(m) && m->depth > 1))",
      "if (hf_run_is_foreign(m))", "windows"),
     ("cond.foreign_as_own", "run_cond.c", "if (hf_run_is_foreign(m) || (hf_run_has_owner(m) && m->depth > 1))",
-     "if (hf_run_has_owner(m) && m->depth > 1)", "brief"),
+     "if (hf_run_has_owner(m) && m->depth > 1)", "conds"),
     ("mutex.kind_ignored", "run_mutex.c", "\treturn m->kind == PTHREAD_MUTEX_NORMAL && !hf_run_watch;",
-     "\treturn !hf_run_watch;", "brief"),
+     "\treturn !hf_run_watch;", "mutexes"),
     ("mutex.shared_is_ours", "run_mutex.c", "\tif (shared != PTHREAD_PROCESS_PRIVATE || robust",
-     "\tif (robust", "brief", OWNER),
+     "\tif (robust", "mutexes", OWNER),
     ("mutex.robust_is_ours", "run_mutex.c", " || robust != PTHREAD_MUTEX_STALLED ||\n",
-     " ||\n", "brief", OWNER),
+     " ||\n", "mutexes", OWNER),
     ("mutex.no_limit", "run_mutex.c", "\t\tif (!hf_run_time_left(clock, end))\n\t\t\treturn ETIMEDOUT;",
-     "\t\t;", "brief"),
-    ("rwlock.shared_is_ours", "run_rwlock.c", "\tif (shared != PTHREAD_PROCESS_PRIVATE)\n", "\tif (false)\n", "brief",
+     "\t\t;", "mutexes"),
+    ("rwlock.shared_is_ours", "run_rwlock.c", "\tif (shared != PTHREAD_PROCESS_PRIVATE)\n", "\tif (false)\n", "rwlocks",
      "cur_writer == gettid"),
     ("rwlock.kind_ignored", "run_rwlock.c", "if (!is_counted && l->kind == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP)",
-     "if (false)", "brief"),
+     "if (false)", "rwlocks"),
     ("rwlock.readers_wait", "run_rwlock.c", "hf_detail_rwlock_write_lock_last(word, deadline);",
-     "hf_detail_rwlock_write_lock(word, deadline);", "brief"),
-    ("rwlock.no_deadlock", "run_rwlock.c", "\tif (is_mine(l))\n\t\treturn EDEADLK;\n", "", "brief"),
-    ("rwlock.no_limit", "run_rwlock.c", "\t\tif (!hf_run_time_left(clock, end))\n\t\t\treturn ETIMEDOUT;\n", "\t\t;\n", "brief"),
-    ("rwlock.limit_not_checked", "run_rwlock.c", "(!hf_run_is_time(end) || ", "(", "brief"),
+     "hf_detail_rwlock_write_lock(word, deadline);", "rwlocks"),
+    ("rwlock.no_deadlock", "run_rwlock.c", "\tif (is_mine(l))\n\t\treturn EDEADLK;\n", "", "rwlocks"),
+    ("rwlock.no_limit", "run_rwlock.c", "\t\tif (!hf_run_time_left(clock, end))\n\t\t\treturn ETIMEDOUT;\n", "\t\t;\n", "rwlocks"),
+    ("rwlock.limit_not_checked", "run_rwlock.c", "(!hf_run_is_time(end) || ", "(", "rwlocks"),
     ("rwlock.unlocked_by_another", "run_rwlock.c", "\t(void)empty_slot(word);\n", "", "handoff"),
-    ("rwlock.read_for_ever", "run_rwlock.c", "\twhile (empty_slot(&l->lock.word))\n\t\t;\n", "", "brief"),
+    ("rwlock.read_for_ever", "run_rwlock.c", "\twhile (empty_slot(&l->lock.word))\n\t\t;\n", "", "rwlocks"),
     ("rwlock.one_row", "run_rwlock.c", "kind == HF_RUN_WRITE ? l->place : l->read_place;", "l->place;", "waits"),
     ("rwlock.not_timed", "run_rwlock.c", "\t\t\tstart = hf_run_ticks();\n", "", "waits"),
     ("rwlock.not_validated", "run_rwlock.c", "\t\t\thf_detail_validate_locked_shared(&l->lock.word);\n", "\t\t\t;\n", "rwlock"),
     ("rwlock.before_main", "run_rwlock.c", "!hf_run_is_watched(HF_RUN_VALIDATE) || !l->place)",
      "!hf_run_is_watched(HF_RUN_VALIDATE))", "late", "unlock by a thread"),
     ("c11.recursive_is_plain", "run_c11.c", "type & mtx_recursive ? PTHREAD_MUTEX_RECURSIVE", "false ? PTHREAD_MUTEX_RECURSIVE",
-     "brief"),
+     "c11"),
     ("open.deep_bound", "run_open.c", "mode & ~RTLD_DEEPBIND", "mode", "opens"),
     ("open.by_this_library", "run_open.c", "\treturn hf_run_real()->dlopen(file, mode & ~RTLD_DEEPBIND);",
      "\tvoid *opened = hf_run_real()->dlopen(file, mode & ~RTLD_DEEPBIND);\n\n\t__asm__ volatile(\"\" ::: \"memory\");\n"
@@ -79,7 +79,7 @@ MUTANTS = [
     ("parking.trusts_marks", "src/parking/move.c", "\t(void)lock;\n\treturn false;\n",
      "\tuint32_t mark = hf_detail_parking_mark();\n\tbool is_mine = mark != 1 && hf_atomic32_load_relaxed(lock) == mark;\n\n"
      "\tif (is_mine)\n\t\tHF_RUN_PAUSE();\n\treturn is_mine;\n", "handoff"),
-    ("errno.of_a_constructor", "src/process/process.c", "\terrno = kept;\n", "", "brief", r"^line \d+: errno == 0"),
+    ("errno.of_a_constructor", "src/process/process.c", "\terrno = kept;\n", "", "versions", r"^line \d+: errno == 0"),
     ("errno.of_a_report", "run_validate.c", "\terrno = kept;\n", "", "closed", "errno has changed"),
     ("memo.words_not_compared", "run_memo.c", "if (*memo->word[i] - 1 != (uintptr_t)memo->stack.frame[i])",
      "if (!memo->word[i])", "order", "made at wrapped_init"),
@@ -160,128 +160,84 @@ MUTANTS = [
      "\t\tmore[i] = 0;\n\tif (p->len >", "small"),
 ]
 
-
-def rows(profile, name):
-    return [row for row in profile["rows"] if name in row["object"]]
-
-
-def exact(profile):
-    return any(row["taken"] == 4002 and row["contended"] >= 1 and "wait_once" in str(row["waited_at"])
-               for row in rows(profile, "known"))
-
-
-def many(profile):
-    return len(rows(profile, "many")) == 10000 and all(row["taken"] == 2 for row in rows(profile, "many"))
-
-
-def is_sorted(profile):
-    waits = [row["wait_ns"] for row in profile["rows"]]
-    return waits == sorted(waits, reverse=True)
+# What finds them: the check, and its arguments.
+CHECKS = {
+    **{part: (check.conform, [], part) for part in ("windows", "mutexes", "conds", "rwlocks", "c11", "versions", "handoff")},
+    "profiled": (check.conform, ["--profile"], "glibcs"), "opens": (check.opens, []), "late": (check.before_main,),
+    **{what: (check.fault, what)
+       for what in ("order", "around", "guarded", "once", "closed", "gate", "limit", "unmapped", "zeroed", "rwlock")},
+    "exact": (check.exact,), "many": (check.many,), "wrapped": (check.wrapped,), "relock": (check.relock,),
+    "waits": (check.each_kind,), "sleeps": (check.elsewhere,), "deleted": (check.deleted,),
+    "own": (check.own_functions, ["--profile"]),
+    "small": (check.ends, "small"), "begins": (check.ends, "begins"),
+    "closed_pipe": (check.writes, "closed_pipe"), "full_pipe": (check.writes, "full_pipe"),
+    "lost_fails": (lost.fails, "by_exit"),
+    **{case: (lost.one, case)
+       for case in ("by_exit", "thrice", "neighbours", "own_handler", "no_handler", "blocked", "queued", "fetched",
+                    "writes_read_only", "writes_shared", "writes_handled", "cancelled", "interrupted", "sandboxed", "old_kernel")}}
 
 
-def wrapped(profile):
-    return sorted(row["objects"] for row in profile["rows"] if "make_wrapped" in str(row["stack"][:1])) == [10, 10]
-
-
-# What finds them: the program, its argument, what is watched; of a profile what is true.
-REPORTS = {"HF_RUN_VALIDATE": "report"}
-LOST = ("by_exit", "thrice", "neighbours", "own_handler", "no_handler", "blocked", "queued", "fetched", "writes_read_only",
-        "writes_shared", "writes_handled", "cancelled", "interrupted", "sandboxed", "old_kernel")
-RUNS = {"windows": ("conform", "windows", {}), "brief": ("conform", "brief", {}), "handoff": ("conform", "handoff", {}),
-        "opens": ("opens", "", {}),
-        "late": ("late", "", REPORTS),
-        **{what: ("faults", what, REPORTS)
-           for what in ("order", "around", "guarded", "once", "closed", "gate", "limit", "unmapped", "zeroed", "rwlock")},
-        "exact": ("counts", "exit", exact), "many": ("counts", "many", many), "wrapped": ("counts", "wrapped", wrapped),
-        "relock": ("counts", "relock", is_sorted), "small": ("counts", "small", exact), "own": ("own", "", bool),
-        "waits": ("counts", "waits", has_waits), "sleeps": ("counts", "sleeps", lambda profile: profile["threads"] == 7),
-        "profiled": ("conform", "brief", {"HF_RUN_PROFILE": ""}),
-        "begins": ("counts", "begins", exact), "deleted": ("counts", "deleted", exact),
-        "lost_fails": ("lost", "by_exit", {"HF_RUN_LOST": "fail"}),
-        **{what: ("lost", what, {"HF_RUN_LOST": ""}) for what in LOST},
-        **{what: ("counts", what, {"HF_RUN_PROFILE": "", "HF_RUN_SIGNAL": "12"}) for what in ("closed_pipe", "full_pipe")}}
-
-
-def lost_status(case, status, output, where):
-    """0 = the case ended as expected, and with 99 if a loss is to fail."""
-    if where == "fail":
-        status = 7 if status == 99 else 0
-    lines = output.splitlines(keepends=True)
-    reports, printed = ("".join(line for line in lines if line.startswith("holdfast:") == of) for of in (True, False))
-    is_wrong = wrong(case, status, printed, reports)
-    return (WRONG if status in (0, 7) else status) if is_wrong else 0
-
-
-def compiled(options, folder, source):
-    """Compile one of the folder's files, the library's own as hf-run's build does. Return the object file."""
-    made = source + ".o"
-    include = [option for part in ("include", "tools/hf-run") for option in ("-I", os.path.join(folder, part))]
-    if "/src/" in source:
-        include += ["-include", os.path.join(folder, "tools", "hf-run", "site.h")]
+def compiled(options, path, text, made):
+    """Compile this text as the source file `path`, the library's own as hf-run's build does. Return the object file."""
+    include = [option for part in ("include", "tools/hf-run") for option in ("-I", os.path.join(options.source_dir, part))]
+    if path.startswith("src/"):
+        include += ["-include", os.path.join(options.source_dir, "tools", "hf-run", "site.h")]
     run(options.cc, "-std=gnu11", "-O1", "-fPIC", "-fvisibility=hidden", "-fexceptions", "-ftls-model=initial-exec", "-pthread",
-        "-D_GNU_SOURCE=", "-DHF_STAYS_LOADED", "-include", "sys/stat.h", PAUSE, *include, "-c", source, "-o", made)
+        "-D_GNU_SOURCE=", "-DHF_STAYS_LOADED", "-include", "sys/stat.h", PAUSE, *include, "-x", "c", "-c", "-", "-o", made,
+        input=text, cwd=os.path.join(options.source_dir, os.path.dirname(path)))
     return made
 
 
 def build(options, folder, objects):
     library = os.path.join(folder, "lib.so")
     run(options.cc, "-shared", "-pthread", *objects, options.parts, "-o", library, "-Wl,-z,now,-z,nodelete",
-        "-Wl,--version-script=" + os.path.join(folder, "tools", "hf-run", "run.map"))
+        "-Wl,--version-script=" + os.path.join(options.source_dir, "tools", "hf-run", "run.map"))
     return library
-
-
-def attempt(options, library, which, seconds=SECONDS):
-    """Returns the status, HANG for a hang, and the output."""
-    program, argument, watched = RUNS[which]
-    profile = os.path.join(os.path.dirname(library), "profile")
-    is_right = None
-    if callable(watched):
-        is_right, watched = watched, {"HF_RUN_PROFILE": profile, "HF_RUN_SIGNAL": "12"}
-    words = [argument, os.path.dirname(library)] if program == "lost" else argument.split()
-    with subprocess.Popen([options.programs[program], *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True, errors="replace", start_new_session=True,
-                          env=dict(os.environ, LD_PRELOAD=library, **watched)) as child:
-        try:
-            output = child.communicate(timeout=seconds)[0]
-        except subprocess.TimeoutExpired:
-            os.killpg(child.pid, signal.SIGKILL)  # its children, too, which would keep the pipe open
-            return HANG, child.communicate()[0]
-    status = child.returncode
-    if program == "lost":
-        status = lost_status(argument, status, output, watched["HF_RUN_LOST"])
-    elif status == 7:  # counts and own end so
-        status = 0 if not is_right or is_right(json.loads(read(profile + ".json"))) else WRONG
-    elif watched == REPORTS and status == 0 and not as_expected(argument or "nothing", output):
-        return WRONG, output
-    return status, output
 
 
 def main():
     options = arguments(__doc__, "source-dir", "work-dir", "parts", "programs", "cc")
-    options.programs = dict(word.split("=", 1) for word in options.programs.split(","))
+    source, work = os.path.abspath(options.source_dir), os.path.abspath(options.work_dir)
+    options.source_dir = source
+    os.makedirs(work, exist_ok=True)
+    files = [os.path.relpath(path, source) for path in (*sources(source, "tools", "hf-run", pattern="run_*.c"),
+                                                        *sources(source, "src", "profile"))]
+    took = dict.fromkeys(CHECKS, 0)
 
-    def copy(name):
-        return mutation.copy(options.source_dir, os.path.join(options.work_dir, name), "include", "src", "tools/hf-run")
+    def runner(name, seconds, library=None):
+        made = check.Runner(os.path.join(work, name), library, options.programs)
+        made.seconds = seconds
+        return made
 
-    whole = copy("unchanged")
-    objects = {path.partition("unchanged/")[2]: compiled(options, whole, path)
-               for path in [*sources(whole, "tools", "hf-run", pattern="run_*.c"), *sources(whole, "src", "profile")]}
-    library = build(options, whole, objects.values())
-    for which in RUNS:
-        status, output = attempt(options, library, which, WITHOUT_A_FLAW)
-        if status:
-            raise Failed("the library without a flaw fails in %s: status %d\n%s" % (which, status, output))
-        print("ok unchanged.%s" % which, flush=True)
+    def unflawed(which):
+        begin = time.monotonic()
+        function, *words = CHECKS[which]
+        try:
+            function(runner("unchanged", WITHOUT_A_FLAW, library), *words)
+        except Failed as why:
+            raise mutation.Survived("the library has no flaw: %s" % why) from None
+        took[which] = time.monotonic() - begin
+        return "%.1f s" % took[which]
 
     def one(name, file, before, after, which, expected=ANY):
-        folder = copy(name)
         file = file if "/" in file else "tools/hf-run/" + file
-        mutation.edit(os.path.join(folder, file), mutation.swap(before, after))
-        flawed = compiled(options, folder, os.path.join(folder, file))
-        status, output = attempt(options, build(options, folder, {**objects, file: flawed}.values()), which)
-        return mutation.must_fail(status, output, expected)
+        text = mutation.swap(before, after)(read(source, file))
+        made = runner(name, 5 + 5 * took[which])
+        flawed = compiled(options, file, text, made.file("flawed.o"))
+        made.library = build(options, made.work, {**objects, file: flawed}.values())
+        function, *words = CHECKS[which]
+        try:
+            function(made, *words)
+        except Failed as why:
+            return mutation.must_fail(1, str(why), expected).partition("\n")[0]
+        raise mutation.Survived("not detected")
 
-    return mutation.run_all([(mutant[0], *mutant) for mutant in MUTANTS], one, jobs=2)
+    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+        objects = dict(zip(files, pool.map(lambda path: compiled(
+            options, path, read(source, path), os.path.join(work, path.replace("/", ".") + ".o")), files)))
+    library = build(options, work, objects.values())
+    return (mutation.run_all([("unchanged." + which, which) for which in CHECKS], unflawed, JOBS) or
+            mutation.run_all([(mutant[0], *mutant) for mutant in MUTANTS], one, JOBS))
 
 
 start(main)
