@@ -13,7 +13,7 @@
 #include "../env/env.h"
 #include "profile.h"
 
-enum { FRAMES_SHOWN = 5, LONGEST_PUT = 1024 };
+enum { FRAMES_SHOWN = 5, LONGEST_PUT = 2048 };
 
 /* ---- output ----------------------------------------------------------------------------- */
 
@@ -93,6 +93,8 @@ void hf_detail_printer_close(struct hf_detail_printer *p)
 	if (p->file > STDERR_FILENO)
 		(void)close(p->file);
 	hf_detail_symbols_unload(p->symbols);
+	if (p->order)
+		(void)munmap((void *)p->order, p->row_count * sizeof(*p->order));
 	hf_detail_table_unmap(&p->rows, p->row_bytes);
 	(void)munmap(p, sizeof(*p));
 }
@@ -101,18 +103,9 @@ void hf_detail_printer_close(struct hf_detail_printer *p)
 
 void *hf_detail_printer_row(struct hf_detail_printer *p, uint64_t key)
 {
-	uint32_t number = hf_detail_table_find(&p->rows, key, p->row_bytes);
-	struct hf_detail_row *row;
+	uint32_t number = hf_detail_table_put(&p->rows, key, NULL, p->row_bytes, UINT32_MAX);
 
-	if (!number) {
-		number = hf_detail_table_add(&p->rows, p->row_bytes);
-		if (!number)
-			return NULL;
-		row = hf_detail_table_at(&p->rows, number, p->row_bytes);
-		row->entry.key = key;
-		(void)hf_detail_table_publish(&p->rows, number, p->row_bytes);
-	}
-	return hf_detail_table_at(&p->rows, number, p->row_bytes);
+	return number ? hf_detail_table_at(&p->rows, number, p->row_bytes) : NULL;
 }
 
 struct hf_detail_site_counts hf_detail_wait_read(const struct hf_detail_wait_site *site)
@@ -145,23 +138,16 @@ static bool comes_before(const void *one, const void *other)
 	return a->wait != b->wait ? a->wait > b->wait : a->used > b->used;
 }
 
-const struct hf_detail_row **hf_detail_printer_sort(struct hf_detail_printer *p, uint32_t *count)
+void hf_detail_printer_sort(struct hf_detail_printer *p)
 {
-	uint32_t all = hf_detail_table_count(&p->rows);
-	const void **order = all ? hf_detail_env_map(all * sizeof(*order)) : NULL;
+	uint32_t count = hf_detail_table_count(&p->rows);
 
-	*count = order ? all : 0;
-	for (uint32_t i = 0; i < *count; i++)
-		order[i] = hf_detail_table_at(&p->rows, i + 1, p->row_bytes);
-	if (order)
-		hf_detail_sort(order, all, comes_before);
-	return (const struct hf_detail_row **)order;
-}
-
-void hf_detail_printer_unsort(struct hf_detail_printer *p, const struct hf_detail_row **order)
-{
-	if (order)
-		(void)munmap((void *)order, hf_detail_table_count(&p->rows) * sizeof(*order));
+	p->order = count ? hf_detail_env_map(count * sizeof(*p->order)) : NULL;
+	p->row_count = p->order ? count : 0;
+	for (uint32_t i = 0; i < p->row_count; i++)
+		p->order[i] = hf_detail_table_at(&p->rows, i + 1, p->row_bytes);
+	if (p->order)
+		hf_detail_sort((const void **)p->order, count, comes_before);
 }
 
 /* ---- text ------------------------------------------------------------------------------- */
@@ -175,7 +161,6 @@ static void put_stack(struct hf_detail_printer *p, const struct hf_detail_stack 
 	for (uint32_t i = 0; i < end && i < FRAMES_SHOWN; i++)
 		hf_detail_put(p, "%s%s", i ? " < " : " ",
 			      hf_detail_name_of(p, stack->frame[i], HF_DETAIL_NAME_SHORT));
-	/* Behind the name, which may have other parentheses in C++. */
 	place = end ? strstr(hf_detail_name_of(p, stack->frame[0], HF_DETAIL_NAME_LONG), " (/")
 		    : NULL;
 	hf_detail_put(p, "%s", place ? place : "");
@@ -221,15 +206,13 @@ static void put_sites(struct hf_detail_printer *p, const struct hf_detail_row *r
 void hf_detail_put_rows(struct hf_detail_printer *p,
 			void (*put_more)(struct hf_detail_printer *, const struct hf_detail_row *))
 {
-	uint32_t count;
-	const struct hf_detail_row **order = hf_detail_printer_sort(p, &count);
 	uint64_t wait = 0, waits = 0;
 
-	if (count)
+	if (p->row_count)
 		hf_detail_put(p, "holdfast:\nholdfast: %15s %10s %10s %8s %8s | kind\n",
 			      "waiting: all ms", "mean us", "max ms", "waits", "objects");
-	for (uint32_t i = 0; i < count; i++) {
-		const struct hf_detail_row *row = order[i];
+	for (uint32_t i = 0; i < p->row_count; i++) {
+		const struct hf_detail_row *row = p->order[i];
 
 		if (i >= HF_DETAIL_ROWS_SHOWN) {
 			wait += row->wait;
@@ -248,10 +231,9 @@ void hf_detail_put_rows(struct hf_detail_printer *p,
 			put_more(p, row);
 		put_sites(p, row);
 	}
-	if (count > HF_DETAIL_ROWS_SHOWN)
+	if (p->row_count > HF_DETAIL_ROWS_SHOWN)
 		hf_detail_put(p,
 			      "holdfast: and %u more rows, waited for %llu.%03llu ms, %llu times\n",
-			      count - HF_DETAIL_ROWS_SHOWN, HF_DETAIL_THOUSANDTHS(wait / 1000),
-			      (unsigned long long)waits);
-	hf_detail_printer_unsort(p, order);
+			      p->row_count - HF_DETAIL_ROWS_SHOWN,
+			      HF_DETAIL_THOUSANDTHS(wait / 1000), (unsigned long long)waits);
 }

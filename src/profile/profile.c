@@ -51,25 +51,12 @@ uint64_t hf_detail_stack_hash(const struct hf_detail_stack *stack)
 struct hf_detail_wait_site *hf_detail_wait_site(struct hf_detail_table *sites, uint32_t kind,
 						uint64_t what, const struct hf_detail_stack *stack)
 {
+	const struct hf_detail_wait_site site = { .what = what, .kind = kind, .stack = *stack };
 	uint64_t key = hf_detail_table_key(what ^ (uint64_t)kind << 60) ^
 		       hf_detail_table_key(hf_detail_stack_hash(stack));
-	uint32_t number = hf_detail_table_find(sites, key, sizeof(struct hf_detail_wait_site));
-	struct hf_detail_wait_site *site;
+	uint32_t number = hf_detail_table_put(sites, key, &site, sizeof(site), MOST_SITES);
 
-	if (!number && hf_detail_table_count(sites) < MOST_SITES)
-		number = hf_detail_table_add(sites, sizeof(*site));
-	if (!number)
-		return NULL;
-	site = hf_detail_table_at(sites, number, sizeof(*site));
-	if (site->entry.key == key)
-		return site;
-	site->entry.key = key;
-	site->what = what;
-	site->kind = kind;
-	site->stack.count = stack->count;
-	memcpy(site->stack.frame, stack->frame, stack->count * sizeof(stack->frame[0]));
-	number = hf_detail_table_publish(sites, number, sizeof(*site));
-	return hf_detail_table_at(sites, number, sizeof(*site));
+	return number ? hf_detail_table_at(sites, number, sizeof(site)) : NULL;
 }
 
 void hf_detail_wait_add(struct hf_detail_wait_site *site, uint64_t ticks)
@@ -105,11 +92,9 @@ void hf_detail_profile_add(uint64_t start, enum hf_detail_profile_kind kind,
 			   const volatile void *lock, const void *site)
 {
 	uint64_t ns = hf_detail_env_now() - start;
-	struct hf_detail_stack stack;
+	const struct hf_detail_stack stack = { 1, { site ? site : HF_DETAIL_CALL_SITE } };
 	struct hf_detail_wait_site *found;
 
-	stack.count = 1;
-	stack.frame[0] = site ? site : HF_DETAIL_CALL_SITE;
 	found = hf_detail_wait_site(&recorded->sites, (uint32_t)kind, (uintptr_t)lock, &stack);
 	if (found) {
 		hf_detail_wait_add(found, ns);
@@ -190,6 +175,7 @@ static void print_profile(void)
 	hf_detail_put(p, "holdfast: profile of process %lu (%s)%s\n", (unsigned long)getpid(),
 		      p->program,
 		      dropped || hf_detail_table_count(&p->rows) ? "" : ": no lock was waited for");
+	hf_detail_printer_sort(p);
 	hf_detail_put_rows(p, NULL);
 	if (dropped)
 		hf_detail_put(

@@ -43,7 +43,7 @@ void hf_detail_wait_add(struct hf_detail_wait_site *site, uint64_t ticks);
 
 /* ---- print.c ---------------------------------------------------------------------------- */
 
-enum { HF_DETAIL_ROWS_SHOWN = 10, HF_DETAIL_SITES_SHOWN = 5, HF_DETAIL_NAME_ROOM = 384 };
+enum { HF_DETAIL_ROWS_SHOWN = 10, HF_DETAIL_SITES_SHOWN = 5, HF_DETAIL_NAME_ROOM = 1024 };
 
 /* A site's counters, each read once: its thread may count on meanwhile. Times are in ticks. */
 struct hf_detail_site_counts {
@@ -76,6 +76,8 @@ struct hf_detail_printer {
 	uint64_t ticks, ns; /* passed since the profile began, on both clocks */
 	struct hf_detail_table rows;
 	size_t row_bytes; /* hf-run's rows have more members, behind those above */
+	const struct hf_detail_row **order; /* all rows, after hf_detail_printer_sort() */
+	uint32_t row_count;
 	char program[256], name[HF_DETAIL_NAME_ROOM], bytes[8192];
 };
 
@@ -87,9 +89,8 @@ void hf_detail_printer_close(struct hf_detail_printer *p);
 /* Finds or adds a row, whose members are 0; NULL = no memory. */
 void *hf_detail_printer_row(struct hf_detail_printer *p, uint64_t key);
 void hf_detail_row_add_site(struct hf_detail_row *row, const struct hf_detail_site_counts *site);
-/* All rows, the longest waited for first, until hf_detail_printer_unsort(); NULL = none. */
-const struct hf_detail_row **hf_detail_printer_sort(struct hf_detail_printer *p, uint32_t *count);
-void hf_detail_printer_unsort(struct hf_detail_printer *p, const struct hf_detail_row **order);
+/* Once, when all rows are there: the longest waited for becomes the first one. */
+void hf_detail_printer_sort(struct hf_detail_printer *p);
 
 uint64_t hf_detail_to_ns(const struct hf_detail_printer *p, uint64_t ticks);
 __attribute__((format(printf, 2, 3))) void hf_detail_put(struct hf_detail_printer *p,
@@ -98,7 +99,7 @@ void hf_detail_flush(struct hf_detail_printer *p);
 /* Valid until the next call. */
 const char *hf_detail_name_of(struct hf_detail_printer *p, const void *address,
 			      enum hf_detail_name how);
-/* The table. @put_more: a line about a row, behind its place; NULL = none. */
+/* The table of the first rows. @put_more: a line about a row, behind its place; NULL = none. */
 void hf_detail_put_rows(struct hf_detail_printer *p,
 			void (*put_more)(struct hf_detail_printer *, const struct hf_detail_row *));
 

@@ -3,8 +3,8 @@
  * symbol - names addresses by the symbols of the mapped objects, or of their debug files.
  *
  * dladdr() knows only exported names, takes the loader's lock, and is not for signal handlers. This
- * reads /proc/self/maps, and from the files what is needed. It does not map the files, so one that
- * is truncated meanwhile raises no signal; what a file says of itself may be wrong.
+ * reads /proc/self/maps, and maps the files of the objects that it is asked about. What a file says
+ * of itself may be wrong, so each part of it is looked at only if it lies in the file.
  */
 #define _GNU_SOURCE
 #include <elf.h>
@@ -23,38 +23,30 @@
 #include "../env/maps.h"
 #include "symbol.h"
 
-enum { PATHS_BYTES = 1 << 20, OBJECTS = 4096, IMAGES = 16, CPP_NAME = 192, BUILD_ID = 20 };
+enum { PATHS_BYTES = 1 << 20, OBJECTS = 4096, BUILD_ID = 20 };
 
-/* An executable or shared object in memory: what is mapped from one file, and its .bss after it. */
-struct object {
-	uintptr_t start, end;
-	const char *path;
-};
-
-/* A part of a file, in memory; bytes NULL = none. */
-struct part {
-	void *bytes;
+/* An ELF file, in memory; bytes NULL = none. */
+struct file {
+	const char *bytes;
 	size_t size;
 };
 
-/* One table of symbols: those of functions and objects, sorted by their addresses. */
-struct names {
-	struct part symbols, text, sorted;
-	uint32_t count;
-};
-
-enum { OWN, DEBUG, EXPORTED, TABLES }; /* in the order in which they are searched */
-
-struct image {
+/* An executable or shared object: what is mapped from one file, and its .bss after it. */
+struct object {
+	uintptr_t start, end;
 	const char *path;
-	struct part segments;
-	struct names tables[TABLES];
+	bool is_open; /* the members below are set */
+	struct file file, debug;
+	/* The symbols of functions and objects, sorted by their addresses, and their names. */
+	const Elf64_Sym **sorted;
+	size_t sorted_bytes;
+	uint32_t count;
+	const char *text;
 };
 
 struct hf_detail_symbols {
 	struct object objects[OBJECTS];
-	struct image images[IMAGES];
-	uint32_t object_count, image_count;
+	uint32_t object_count;
 	char program[PATH_MAX], path[PATH_MAX + 64]; /* path: of a debug file */
 	size_t paths_len;
 	char paths[PATHS_BYTES]; /* of the objects */
@@ -105,7 +97,10 @@ static void add_mapping(struct hf_detail_symbols *s, const struct hf_detail_mapp
 	} else if (*path == '/' && s->object_count < OBJECTS && len <= PATHS_BYTES - s->paths_len) {
 		memcpy(kept, path, len);
 		s->paths_len += len;
-		s->objects[s->object_count++] = (struct object){ m->from, m->to, kept };
+		last = &s->objects[s->object_count++];
+		last->start = m->from;
+		last->end = m->to;
+		last->path = kept;
 	}
 }
 
@@ -134,10 +129,10 @@ struct hf_detail_symbols *hf_detail_symbols_load(void)
 	return s;
 }
 
-static const struct object *find_object(const struct hf_detail_symbols *s, const void *address)
+static struct object *find_object(struct hf_detail_symbols *s, const void *address)
 {
 	for (uint32_t i = 0; s && i < s->object_count; i++) {
-		const struct object *object = &s->objects[i];
+		struct object *object = &s->objects[i];
 
 		if ((uintptr_t)address - object->start < object->end - object->start)
 			return object;
@@ -147,254 +142,201 @@ static const struct object *find_object(const struct hf_detail_symbols *s, const
 
 /* ---- files ------------------------------------------------------------------------------ */
 
-static void drop_part(struct part *part)
+static void unmap(const void *memory, size_t bytes)
 {
-	if (part->bytes)
-		(void)munmap(part->bytes, part->size);
-	*part = (struct part){ NULL, 0 };
-}
-
-static void drop_names(struct names *names)
-{
-	drop_part(&names->symbols);
-	drop_part(&names->text);
-	drop_part(&names->sorted);
-}
-
-static void close_image(struct image *image)
-{
-	drop_part(&image->segments);
-	for (int i = 0; i < TABLES; i++)
-		drop_names(&image->tables[i]);
+	if (memory)
+		(void)munmap((void *)(uintptr_t)memory, bytes);
 }
 
 void hf_detail_symbols_unload(struct hf_detail_symbols *s)
 {
-	for (uint32_t i = 0; s && i < s->image_count; i++)
-		close_image(&s->images[i]);
-	if (s)
-		(void)munmap(s, sizeof(*s));
-}
+	for (uint32_t i = 0; s && i < s->object_count; i++) {
+		const struct object *object = &s->objects[i];
 
-static bool read_exactly(int file, uint64_t offset, void *to, size_t len)
-{
-	size_t done = 0;
-
-	while (done < len && offset + done <= INT64_MAX) {
-		ssize_t n = pread(file, (char *)to + done, len - done, (off_t)(offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			break;
-		done += (size_t)n;
+		unmap(object->file.bytes, object->file.size);
+		unmap(object->debug.bytes, object->debug.size);
+		unmap(object->sorted, object->sorted_bytes);
 	}
-	return done == len;
+	unmap(s, sizeof(*s));
 }
 
-/* Reads a part of a file. It has no bytes if it does not lie in the file. */
-static struct part read_part(int file, uint64_t offset, uint64_t len)
+static bool is_elf(const struct file *file)
 {
-	struct part part = { NULL, (size_t)len };
-	off_t end = lseek(file, 0, SEEK_END);
+	const Elf64_Ehdr *header = (const void *)file->bytes;
 
-	if (!len || end < 0 || len > (uint64_t)end)
-		return part;
-	part.bytes = hf_detail_env_map(part.size);
-	if (part.bytes && !read_exactly(file, offset, part.bytes, part.size))
-		drop_part(&part);
-	return part;
-}
-
-static bool read_header(int file, Elf64_Ehdr *header)
-{
-	return file >= 0 && read_exactly(file, 0, header, sizeof(*header)) &&
-	       memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
+	return memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
 	       header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_shentsize == sizeof(Elf64_Shdr);
 }
 
-static struct part read_sections(int file, const Elf64_Ehdr *header)
+static struct file map_file(const char *path)
 {
-	return read_part(file, header->e_shoff, (uint64_t)header->e_shnum * sizeof(Elf64_Shdr));
+	static const struct file none;
+	int opened = open_file(path);
+	off_t end = opened < 0 ? -1 : lseek(opened, 0, SEEK_END);
+	struct file file = { MAP_FAILED, (size_t)end };
+
+	if (end >= (off_t)sizeof(Elf64_Ehdr))
+		file.bytes = mmap(NULL, file.size, PROT_READ, MAP_PRIVATE, opened, 0);
+	if (opened >= 0)
+		(void)close(opened);
+	if (file.bytes == MAP_FAILED)
+		return none;
+	if (is_elf(&file))
+		return file;
+	unmap(file.bytes, file.size);
+	return none;
 }
+
+/* Returns NULL if it does not lie in the file. */
+static const void *bytes_at(const struct file *file, uint64_t offset, uint64_t len)
+{
+	return len && offset <= file->size && len <= file->size - offset ? file->bytes + offset
+									 : NULL;
+}
+
+static const void *contents(const struct file *file, const Elf64_Shdr *section)
+{
+	return section ? bytes_at(file, section->sh_offset, section->sh_size) : NULL;
+}
+
+/* The section with this number; NULL = none. */
+static const Elf64_Shdr *section_at(const struct file *file, uint32_t number)
+{
+	const Elf64_Ehdr *header = (const void *)file->bytes;
+
+	return header && number < header->e_shnum
+		       ? bytes_at(file, header->e_shoff + number * sizeof(Elf64_Shdr),
+				  sizeof(Elf64_Shdr))
+		       : NULL;
+}
+
+/* The first section of this type, and with this name, if that is not NULL; NULL = none. */
+static const Elf64_Shdr *find_section(const struct file *file, uint32_t type, const char *name)
+{
+	const Elf64_Ehdr *header = (const void *)file->bytes;
+	const Elf64_Shdr *names = header ? section_at(file, header->e_shstrndx) : NULL, *section;
+
+	for (uint32_t i = 0; (section = section_at(file, i)); i++) {
+		size_t len = name ? strlen(name) + 1 : 0;
+		const char *found = names ? bytes_at(file, names->sh_offset + section->sh_name, len)
+					  : NULL;
+
+		if (section->sh_type == type && (!name || (found && !memcmp(found, name, len))))
+			return section;
+	}
+	return NULL;
+}
+
+/* ---- symbols ---------------------------------------------------------------------------- */
 
 static bool is_symbol_lower(const void *a, const void *b)
 {
 	return ((const Elf64_Sym *)a)->st_value < ((const Elf64_Sym *)b)->st_value;
 }
 
-/* Lists the symbols that an address may lie in: a program may have a million. */
-static void sort_names(struct names *names)
+/*
+ * Lists the symbols of this type of section that an address may lie in, sorted, since a program
+ * may have a million. Returns false if there is no such section.
+ */
+static bool read_symbols(struct object *object, const struct file *file, uint32_t type)
 {
-	const Elf64_Sym *symbol = names->symbols.bytes;
-	size_t count = names->symbols.size / sizeof(*symbol);
-	const void **sorted;
+	const Elf64_Shdr *section = find_section(file, type, NULL);
+	const Elf64_Sym *symbol = contents(file, section);
+	const Elf64_Shdr *texts = symbol ? section_at(file, section->sh_link) : NULL;
+	const char *text = contents(file, texts);
+	size_t count = symbol ? section->sh_size / sizeof(*symbol) : 0;
 
-	names->sorted.size = count * sizeof(*sorted);
-	names->sorted.bytes = sorted = hf_detail_env_map(names->sorted.size);
-	for (; sorted && count > 0; count--, symbol++) {
-		int type = ELF64_ST_TYPE(symbol->st_info);
+	if (!text || text[texts->sh_size - 1] || !count)
+		return false;
+	object->text = text;
+	object->sorted_bytes = count * sizeof(*object->sorted);
+	object->sorted = hf_detail_env_map(object->sorted_bytes);
+	for (; object->sorted && count > 0; count--, symbol++) {
+		int kind = ELF64_ST_TYPE(symbol->st_info);
 
-		if ((type == STT_FUNC || type == STT_OBJECT) && symbol->st_shndx != SHN_UNDEF &&
-		    symbol->st_size && symbol->st_name < names->text.size)
-			sorted[names->count++] = symbol;
+		if ((kind == STT_FUNC || kind == STT_OBJECT) && symbol->st_shndx != SHN_UNDEF &&
+		    symbol->st_size && symbol->st_name < texts->sh_size)
+			object->sorted[object->count++] = symbol;
 	}
-	if (names->count)
-		hf_detail_sort(sorted, names->count, is_symbol_lower);
-}
-
-/* Reads the file's table of symbols of this type, SHT_SYMTAB or SHT_DYNSYM. */
-static void read_names(int file, const struct part *sections, uint32_t type, struct names *names)
-{
-	const Elf64_Shdr *section = sections->bytes;
-	size_t count = section ? sections->size / sizeof(*section) : 0;
-
-	for (size_t i = 0; i < count; i++) {
-		if (section[i].sh_type != type || section[i].sh_link >= count)
-			continue;
-		names->symbols = read_part(file, section[i].sh_offset, section[i].sh_size);
-		section = &section[section[i].sh_link];
-		names->text = read_part(file, section->sh_offset, section->sh_size);
-		if (names->symbols.bytes && names->text.bytes) {
-			((char *)names->text.bytes)[names->text.size - 1] = '\0';
-			sort_names(names);
-		} else {
-			drop_names(names);
-		}
-		return;
-	}
+	if (object->count)
+		hf_detail_sort((const void **)object->sorted, object->count, is_symbol_lower);
+	return true;
 }
 
 /* ---- debug files ------------------------------------------------------------------------ */
 
-/* The build id tells a debug file of another build. */
-static bool read_build_id(int file, const struct part *segments, unsigned char *id)
+/* By its build id a debug file of another build is known. NULL = the file has none. */
+static const unsigned char *build_id(const struct file *file)
 {
-	const Elf64_Phdr *segment = segments->bytes;
-	size_t count = segment ? segments->size / sizeof(*segment) : 0;
+	enum { NOTE = 16 }; /* its head, and the name GNU */
+	const Elf64_Shdr *note = find_section(file, SHT_NOTE, ".note.gnu.build-id");
+	const unsigned char *bytes = contents(file, note);
 
-	for (; count > 0; count--, segment++) {
-		struct { /* the note, as ld writes it */
-			Elf64_Nhdr head;
-			char name[4];
-			unsigned char id[BUILD_ID];
-		} note;
-		uint64_t at = segment->p_offset, end = at + segment->p_filesz;
-
-		for (; segment->p_type == PT_NOTE && at + sizeof(note) <= end &&
-		       read_exactly(file, at, &note, sizeof(note));
-		     at += sizeof(note.head) + (((uint64_t)note.head.n_namesz + 3) & ~3u) +
-			   (((uint64_t)note.head.n_descsz + 3) & ~3u)) {
-			if (note.head.n_type == NT_GNU_BUILD_ID && note.head.n_namesz == 4 &&
-			    note.head.n_descsz == BUILD_ID) {
-				memcpy(id, note.id, BUILD_ID);
-				return true;
-			}
-		}
-	}
-	return false;
+	return bytes && note->sh_size == NOTE + BUILD_ID ? bytes + NOTE : NULL;
 }
 
 /* Reads the symbols of the debug file s->path, if it has this build id. */
-static bool read_debug(struct hf_detail_symbols *s, struct image *image, const unsigned char *id)
+static bool read_debug(struct hf_detail_symbols *s, struct object *object, const unsigned char *id)
 {
-	int file = open_file(s->path);
-	struct names *names = &image->tables[DEBUG];
-	struct part sections, segments;
-	unsigned char found[BUILD_ID];
-	Elf64_Ehdr header;
+	const unsigned char *found;
 
-	if (read_header(file, &header)) {
-		segments = read_part(file, header.e_phoff,
-				     (uint64_t)header.e_phnum * sizeof(Elf64_Phdr));
-		sections = read_sections(file, &header);
-		if (read_build_id(file, &segments, found) && memcmp(found, id, BUILD_ID) == 0)
-			read_names(file, &sections, SHT_SYMTAB, names);
-		drop_part(&segments);
-		drop_part(&sections);
-	}
-	if (file >= 0)
-		(void)close(file);
-	return names->symbols.bytes;
+	object->debug = map_file(s->path);
+	found = build_id(&object->debug);
+	if (found && memcmp(found, id, BUILD_ID) == 0 &&
+	    read_symbols(object, &object->debug, SHT_SYMTAB))
+		return true;
+	unmap(object->debug.bytes, object->debug.size);
+	object->debug = (struct file){ NULL, 0 };
+	return false;
 }
 
 /* "/usr/lib/debug/.build-id/ab/cdef.debug" */
-static bool find_by_build_id(struct hf_detail_symbols *s, struct image *image,
+static bool find_by_build_id(struct hf_detail_symbols *s, struct object *object,
 			     const unsigned char *id)
 {
-	size_t len =
-		(size_t)snprintf(s->path, sizeof(s->path), "/usr/lib/debug/.build-id/%02x/", id[0]);
+	char *at = s->path + sprintf(s->path, "/usr/lib/debug/.build-id/%02x/", id[0]);
 
 	for (size_t i = 1; i < BUILD_ID; i++)
-		len += (size_t)snprintf(s->path + len, sizeof(s->path) - len, "%02x", id[i]);
-	(void)snprintf(s->path + len, sizeof(s->path) - len, ".debug");
-	return read_debug(s, image, id);
+		at += sprintf(at, "%02x", id[i]);
+	(void)strcpy(at, ".debug");
+	return read_debug(s, object, id);
 }
 
 /*
  * What `objcopy --add-gnu-debuglink` names in a section. The file is beside the object, in .debug
  * there, or below /usr/lib/debug.
  */
-static void find_by_link(struct hf_detail_symbols *s, struct image *image, int file,
-			 const struct part *sections, uint32_t names, const unsigned char *id)
+static bool find_by_link(struct hf_detail_symbols *s, struct object *object,
+			 const unsigned char *id)
 {
 	static const char *const folders[] = { "", "", "/usr/lib/debug" };
 	static const char *const below[] = { "", ".debug/", "" };
-	int folder = (int)(strrchr(image->path, '/') + 1 - image->path);
-	const Elf64_Shdr *section = sections->bytes;
-	size_t count = section ? sections->size / sizeof(*section) : 0;
+	int folder = (int)(strrchr(object->path, '/') + 1 - object->path);
+	const Elf64_Shdr *section = find_section(&object->file, SHT_PROGBITS, ".gnu_debuglink");
+	const char *link = contents(&object->file, section);
 
-	for (size_t i = 0; i < count && names < count; i++) {
-		char name[15] = "", link[256] = "";
-		size_t len = section[i].sh_size < sizeof(link) ? section[i].sh_size : 0;
-
-		(void)read_exactly(file, section[names].sh_offset + section[i].sh_name, name,
-				   sizeof(name));
-		if (memcmp(name, ".gnu_debuglink", sizeof(name)) != 0 ||
-		    !read_exactly(file, section[i].sh_offset, link, len))
-			continue;
-		for (int n = 0; n < 3; n++) {
-			(void)snprintf(s->path, sizeof(s->path), "%s%.*s%s%s", folders[n], folder,
-				       image->path, below[n], link);
-			if (read_debug(s, image, id))
-				return;
-		}
+	for (int n = 0; link && n < 3; n++) {
+		(void)snprintf(s->path, sizeof(s->path), "%s%.*s%s%.*s", folders[n], folder,
+			       object->path, below[n], (int)section->sh_size, link);
+		if (read_debug(s, object, id))
+			return true;
 	}
+	return false;
 }
 
-static const struct image *open_image(struct hf_detail_symbols *s, const char *path)
+/* Exported names are what is left if all others were stripped, and there is no debug file. */
+static void open_object(struct hf_detail_symbols *s, struct object *object)
 {
-	struct image *image = s->images;
-	unsigned char id[BUILD_ID];
-	struct part sections;
-	Elf64_Ehdr header;
-	int file;
+	bool is_program = strcmp(object->path, s->program) == 0;
+	const unsigned char *id;
 
-	for (; image < &s->images[s->image_count]; image++) {
-		if (strcmp(image->path, path) == 0)
-			return image;
-	}
-	if (s->image_count == IMAGES)
-		close_image(--image); /* the last one makes room */
-	else
-		s->image_count++;
-	*image = (struct image){ .path = path };
+	object->is_open = true;
 	/* The program's file may be deleted, or another one now, as after an upgrade. */
-	file = open_file(strcmp(path, s->program) == 0 ? "/proc/self/exe" : path);
-	if (read_header(file, &header)) {
-		sections = read_sections(file, &header);
-		image->segments = read_part(file, header.e_phoff,
-					    (uint64_t)header.e_phnum * sizeof(Elf64_Phdr));
-		read_names(file, &sections, SHT_SYMTAB, &image->tables[OWN]);
-		read_names(file, &sections, SHT_DYNSYM, &image->tables[EXPORTED]);
-		if (!image->tables[OWN].symbols.bytes &&
-		    read_build_id(file, &image->segments, id) && !find_by_build_id(s, image, id))
-			find_by_link(s, image, file, &sections, header.e_shstrndx, id);
-		drop_part(&sections);
-	}
-	if (file >= 0)
-		(void)close(file);
-	return image;
+	object->file = map_file(is_program ? "/proc/self/exe" : object->path);
+	id = build_id(&object->file);
+	if (!read_symbols(object, &object->file, SHT_SYMTAB) &&
+	    !(id && (find_by_build_id(s, object, id) || find_by_link(s, object, id))))
+		(void)read_symbols(object, &object->file, SHT_DYNSYM);
 }
 
 /* ---- names ------------------------------------------------------------------------------ */
@@ -403,16 +345,17 @@ static const struct image *open_image(struct hf_detail_symbols *s, const char *p
  * The object's own address of @address. Returns false if it is in none of the object's segments:
  * code that was made at run time may lie right behind an object.
  */
-static bool to_virtual(const struct image *image, const struct object *object, const void *address,
-		       uint64_t *virtual)
+static bool to_virtual(const struct object *object, const void *address, uint64_t *virtual)
 {
-	const Elf64_Phdr *segment = image->segments.bytes;
-	size_t count = segment ? image->segments.size / sizeof(*segment) : 0;
+	const Elf64_Ehdr *header = (const void *)object->file.bytes;
+	size_t count = header ? header->e_phnum : 0;
+	const Elf64_Phdr *segment =
+		header ? bytes_at(&object->file, header->e_phoff, count * sizeof(*segment)) : NULL;
 	uint64_t page = getauxval(AT_PAGESZ);
 	bool is_first = true;
 
 	*virtual = (uintptr_t)address - object->start;
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; segment && i < count; i++) {
 		if (segment[i].p_type != PT_LOAD)
 			continue;
 		if (is_first)
@@ -428,12 +371,12 @@ static bool to_virtual(const struct image *image, const struct object *object, c
  * A global symbol is preferred to local ones. Returns the name, and how far @address is behind
  * it. A symbol may lie in a longer one, but not behind many.
  */
-static const char *search(const struct names *names, uint64_t address, uint64_t *behind)
+static const char *search(const struct object *object, uint64_t address, uint64_t *behind)
 {
 	enum { MOST = 64 };
-	const Elf64_Sym *const *sorted = names->sorted.bytes;
-	const char *text = names->text.bytes, *name = NULL;
-	uint32_t low = 0, high = names->count; /* those below `low` begin at or before it */
+	const Elf64_Sym *const *sorted = object->sorted;
+	const char *name = NULL;
+	uint32_t low = 0, high = object->count; /* those below `low` begin at or before it */
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
@@ -451,14 +394,14 @@ static const char *search(const struct names *names, uint64_t address, uint64_t 
 		if (address - symbol->st_value >= symbol->st_size)
 			continue;
 		*behind = address - symbol->st_value;
-		name = text + symbol->st_name;
+		name = object->text + symbol->st_name;
 		if (ELF64_ST_BIND(symbol->st_info) == STB_GLOBAL)
 			break;
 	}
 	return name && *name ? name : NULL;
 }
 
-bool hf_detail_symbol_is_in_object(const struct hf_detail_symbols *s, const void *address)
+bool hf_detail_symbol_is_in_object(struct hf_detail_symbols *s, const void *address)
 {
 	return find_object(s, address);
 }
@@ -466,22 +409,19 @@ bool hf_detail_symbol_is_in_object(const struct hf_detail_symbols *s, const void
 size_t hf_detail_symbol(struct hf_detail_symbols *s, char *to, size_t room, const void *address,
 			enum hf_detail_name how)
 {
-	const struct object *object = find_object(s, address);
-	const struct image *image = object ? open_image(s, object->path) : NULL;
+	struct object *object = find_object(s, address);
 	uint64_t virtual = 0, behind = 0;
-	const char *name = NULL, *path;
-	char cpp[CPP_NAME];
+	const char *name, *path;
 	int len;
 
-	if (!image || !to_virtual(image, object, address, &virtual)) {
+	if (object && !object->is_open)
+		open_object(s, object);
+	if (!object || !to_virtual(object, address, &virtual)) {
 		len = snprintf(to, room, "0x%lx", (unsigned long)(uintptr_t)address);
 		return (size_t)len < room ? (size_t)len : room - 1;
 	}
 	path = how == HF_DETAIL_NAME_SHORT ? strrchr(object->path, '/') + 1 : object->path;
-	for (int i = 0; !name && i < TABLES; i++)
-		name = search(&image->tables[i], virtual, &behind);
-	if (name && hf_detail_cpp_name(cpp, sizeof(cpp), name))
-		name = cpp;
+	name = search(object, virtual, &behind);
 	if (!name)
 		len = snprintf(to, room, "%s+0x%lx", path, (unsigned long)virtual);
 	else if (how == HF_DETAIL_NAME_SHORT) /* without a version, or gcc's ".part.0" */
@@ -503,7 +443,7 @@ static bool is_start(const char *name)
 }
 
 /* Until glibc 2.33, pthread_create() was in an object of its own. */
-static bool is_c_library(const struct hf_detail_symbols *s, const void *address)
+static bool is_c_library(struct hf_detail_symbols *s, const void *address)
 {
 	const struct object *object = find_object(s, address);
 

@@ -36,7 +36,7 @@ size_t hf_detail_symbol(struct hf_detail_symbols *symbols, char *to, size_t room
 			const void *address, enum hf_detail_name how);
 
 /* Is the address in an executable or shared object, or in its .bss? */
-bool hf_detail_symbol_is_in_object(const struct hf_detail_symbols *symbols, const void *address);
+bool hf_detail_symbol_is_in_object(struct hf_detail_symbols *symbols, const void *address);
 
 /* How many frames there are up to main() or the thread's function. */
 uint32_t hf_detail_stack_end(struct hf_detail_symbols *symbols,
@@ -45,8 +45,5 @@ uint32_t hf_detail_stack_end(struct hf_detail_symbols *symbols,
 /* Sorts pointers. Not by qsort(), which allocates. */
 typedef bool hf_detail_before_t(const void *a, const void *b);
 void hf_detail_sort(const void **items, uint32_t count, hf_detail_before_t *before);
-
-/* cpp.c: "node::Worker::Run" of "_ZN4node6Worker3RunEv"; 0 = not understood, or no room. */
-size_t hf_detail_cpp_name(char *to, size_t room, const char *mangled);
 
 #endif

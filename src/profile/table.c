@@ -18,19 +18,24 @@ static uint32_t part_of(uint32_t number, uint32_t *index)
 	return part;
 }
 
-/* Maps a part, unless another thread has. Returns whether it is mapped. */
-static bool map_part(hf_atomic64_t *part, size_t bytes)
+/* Maps the part that has this entry, if that was not done. Returns false: there is no room. */
+static bool map_part(struct hf_detail_table *table, uint32_t number, size_t bytes)
 {
+	uint32_t index, part = part_of(number, &index);
 	uint64_t found = 0;
-	void *memory = hf_detail_env_map(bytes);
+	void *memory;
 
+	if (HF_UNLIKELY(part >= HF_DETAIL_TABLE_PARTS))
+		return false;
+	if (HF_LIKELY(hf_atomic64_load_acquire(&table->part[part])))
+		return true;
+	memory = hf_detail_env_map(bytes * FIRST << part);
 	if (!memory)
-		found = hf_atomic64_load_acquire(part);
-	else if (hf_atomic64_try_cmpxchg_acq_rel(part, &found, (uint64_t)(uintptr_t)memory))
-		found = (uint64_t)(uintptr_t)memory;
-	else
-		(void)munmap(memory, bytes);
-	return found != 0;
+		return false;
+	if (!hf_atomic64_try_cmpxchg_acq_rel(&table->part[part], &found,
+					     (uint64_t)(uintptr_t)memory))
+		(void)munmap(memory, bytes * FIRST << part); /* another thread has mapped it */
+	return true;
 }
 
 uint32_t hf_detail_table_count(const struct hf_detail_table *table)
@@ -40,14 +45,10 @@ uint32_t hf_detail_table_count(const struct hf_detail_table *table)
 
 uint32_t hf_detail_table_add(struct hf_detail_table *table, size_t bytes)
 {
-	uint32_t before = hf_atomic32_load_relaxed(&table->count), part, index;
+	uint32_t before = hf_atomic32_load_relaxed(&table->count);
 
 	do {
-		part = part_of(before + 1, &index);
-		if (part >= HF_DETAIL_TABLE_PARTS)
-			return 0;
-		if (!hf_atomic64_load_acquire(&table->part[part]) &&
-		    !map_part(&table->part[part], bytes * FIRST << part))
+		if (!map_part(table, before + 1, bytes))
 			return 0;
 	} while (!hf_atomic32_try_cmpxchg_acq_rel(&table->count, &before, before + 1));
 	return before + 1;
@@ -63,12 +64,9 @@ void *hf_detail_table_at(const struct hf_detail_table *table, uint32_t number, s
 
 void *hf_detail_table_reach(struct hf_detail_table *table, uint32_t number, size_t bytes)
 {
-	uint32_t index, part = part_of(number, &index), count = hf_detail_table_count(table);
+	uint32_t count = hf_detail_table_count(table);
 
-	if (HF_UNLIKELY(part >= HF_DETAIL_TABLE_PARTS))
-		return NULL;
-	if (HF_UNLIKELY(!hf_atomic64_load_acquire(&table->part[part])) &&
-	    !map_part(&table->part[part], bytes * FIRST << part))
+	if (!map_part(table, number, bytes))
 		return NULL;
 	while (count < number && !hf_atomic32_try_cmpxchg_acq_rel(&table->count, &count, number))
 		;
@@ -110,14 +108,20 @@ static uint32_t walk(struct hf_detail_table *table, uint64_t key, uint32_t add, 
 	}
 }
 
-uint32_t hf_detail_table_find(const struct hf_detail_table *table, uint64_t key, size_t bytes)
+uint32_t hf_detail_table_put(struct hf_detail_table *table, uint64_t key, const void *entry,
+			     size_t bytes, uint32_t most)
 {
-	return walk((struct hf_detail_table *)(uintptr_t)table, key, 0, bytes);
-}
+	uint32_t number = walk(table, key, 0, bytes);
+	struct hf_detail_table_entry *added;
 
-uint32_t hf_detail_table_publish(struct hf_detail_table *table, uint32_t number, size_t bytes)
-{
-	const struct hf_detail_table_entry *entry = hf_detail_table_at(table, number, bytes);
-
-	return walk(table, entry->key, number, bytes);
+	if (number || hf_detail_table_count(table) >= most)
+		return number;
+	number = hf_detail_table_add(table, bytes);
+	if (!number)
+		return 0;
+	added = hf_detail_table_at(table, number, bytes);
+	if (entry)
+		memcpy(added, entry, bytes);
+	added->key = key;
+	return walk(table, key, number, bytes);
 }

@@ -42,20 +42,19 @@ uint32_t hf_detail_table_add(struct hf_detail_table *table, size_t bytes);
 /* The entry with this number, from 1 on; NULL = it was never added or reached. */
 void *hf_detail_table_at(const struct hf_detail_table *table, uint32_t number, size_t bytes);
 
-/* For a table that is only an array: the entry with any number; NULL = no memory, or too many. */
+/* For a table that is only an array: the entry with any number; NULL = no memory, or too high. */
 void *hf_detail_table_reach(struct hf_detail_table *table, uint32_t number, size_t bytes);
 
 /* The highest number. Another thread may have added, but not filled in, the last ones. */
 uint32_t hf_detail_table_count(const struct hf_detail_table *table);
 
-/* The number of the published entry that has this key; 0 = none. */
-uint32_t hf_detail_table_find(const struct hf_detail_table *table, uint64_t key, size_t bytes);
-
 /*
- * Makes an entry, whose key is set, known to hf_detail_table_find(). Returns its number, or that of
- * the entry that another thread has published with this key meanwhile: @number then stays unused.
+ * Finds the entry that has this key, or adds a copy of @entry (NULL = zeros) with this key, unless
+ * there are @most. Returns its number; 0 = no room. (If two threads add one key at once, one entry
+ * is used, and the other one stays as it was added.)
  */
-uint32_t hf_detail_table_publish(struct hf_detail_table *table, uint32_t number, size_t bytes);
+uint32_t hf_detail_table_put(struct hf_detail_table *table, uint64_t key, const void *entry,
+			     size_t bytes, uint32_t most);
 
 /* Frees the memory. No other thread may use the table. */
 void hf_detail_table_unmap(struct hf_detail_table *table, size_t bytes);

@@ -69,7 +69,7 @@ struct hf_run_mutex {
 	uint64_t since;    /* profile: when it was taken, 0 = not watched then */
 };
 
-/* Validation gets an address only: `owner`, `place` and `identity` are where a mutex has them. */
+/* What gets an address only finds `owner`, `place` and `identity` where a mutex has them. */
 struct hf_run_rwlock {
 	hf_rwlock_t lock;
 	uint32_t read_place; /* watched: its readers' place; `place` is its writers' */
@@ -88,6 +88,17 @@ struct hf_run_cond {
 	uint32_t place;        /* watched: as of a mutex */
 };
 
+/* Of a mutex, or of a read-write lock. */
+HF_INLINE const void *hf_run_owner(const void *lock)
+{
+	return __atomic_load_n(&((const struct hf_run_mutex *)lock)->owner, __ATOMIC_RELAXED);
+}
+
+HF_INLINE void hf_run_set_owner(void *lock, const void *owner)
+{
+	__atomic_store_n(&((struct hf_run_mutex *)lock)->owner, owner, __ATOMIC_RELAXED);
+}
+
 enum { HF_RUN_PROFILE = 1, HF_RUN_VALIDATE = 2 };
 
 /* What is watched. Written before main(). */
@@ -96,6 +107,11 @@ extern uint32_t hf_run_watch __attribute__((visibility("hidden")));
 /* Its address stands for the thread; the same in the child of a fork. */
 extern HF_RUN_THREAD char hf_run_me __attribute__((visibility("hidden")));
 extern HF_RUN_THREAD bool hf_run_is_busy __attribute__((visibility("hidden"))); /* R4 */
+
+HF_INLINE bool hf_run_is_mine(const void *lock)
+{
+	return hf_run_owner(lock) == &hf_run_me;
+}
 
 /* Is one of these watched, and not by this thread itself (R4)? */
 HF_INLINE bool hf_run_is_watched(uint32_t what)
@@ -184,7 +200,6 @@ bool hf_run_is_foreign(const struct hf_run_mutex *m);
 bool hf_run_is_plain(const struct hf_run_mutex *m);
 /* Recursive or error-checking: it has a known owner. */
 bool hf_run_has_owner(const struct hf_run_mutex *m);
-bool hf_run_is_mine(const struct hf_run_mutex *m);
 /* The mutex was taken; @start: when the wait for it began, 0 = it was free. */
 void hf_run_taken(struct hf_run_mutex *m, uint64_t start, const void *caller);
 /* The mutex is about to be released. Returns since when it was held, for hf_run_profile_held(). */
@@ -235,7 +250,7 @@ struct hf_run_place {
 enum { HF_RUN_PLACES = 1 << 22 }; /* above all numbers of places */
 
 /* A place by its number. Number 0 is of all that found no room. */
-const struct hf_run_place *hf_run_place(uint32_t number);
+struct hf_run_place *hf_run_place(uint32_t number);
 
 /* Loads the unwinder. Without it, stacks are of one frame. */
 void hf_run_stacks_start(void);
@@ -302,8 +317,8 @@ void hf_run_profile_held(uint32_t place, uint64_t since, uint64_t now);
  */
 extern HF_RUN_THREAD uint64_t hf_run_relocks __attribute__((visibility("hidden")));
 void hf_run_profile_signalled(uint32_t place, bool woke);
-/* Before a thread waits: notes its stack now and then. */
-void hf_run_profile_waits(uint32_t place, const void *caller);
+/* Before a thread waits: notes its stack now and then. Returns the time; 0 = without a profile. */
+uint64_t hf_run_profile_waits(uint32_t place, const void *caller);
 void hf_run_profile_forked(void);
 
 /* Time, in ticks of the fastest clock that runs evenly. */
@@ -372,7 +387,7 @@ void hf_run_remember(const struct hf_detail_stack *stack, const uintptr_t *ends,
 
 /* ---- run_print.c ----------------------------------------------------------------------------- */
 
-/* Where the profile goes: NULL or empty = standard error. */
+/* Where the profile goes: NULL or empty = standard error; a child's to FILE.PID. */
 void hf_run_print_to(const char *file, bool is_first_process);
 /* Writes the profile. Async-signal-safe. */
 void hf_run_print_profile(void);

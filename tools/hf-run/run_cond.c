@@ -106,8 +106,7 @@ static bool wait_own(struct hf_run_cond *c, struct hf_run_mutex *m, uint64_t dea
 	since = hf_run_releasing(m, caller);
 	if (since)
 		hf_run_profile_held(place, since, hf_run_ticks());
-	if (hf_run_is_watched(HF_RUN_PROFILE))
-		hf_run_profile_waits(place, caller);
+	(void)hf_run_profile_waits(place, caller);
 	hf_run_relocks = 0;
 	hf_run_call_site = caller;
 	signalled = hf_detail_cond_wait(&c->waiters, &m->lock.word, deadline);
@@ -138,8 +137,7 @@ int hf_run_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clo
 	hf_run_wait_begins(&c->waiters);
 	if (hf_run_is_watched(HF_RUN_PROFILE)) {
 		place = place_of(c, caller);
-		hf_run_profile_waits(place, caller);
-		start = hf_run_ticks();
+		start = hf_run_profile_waits(place, caller);
 	}
 	if (hf_run_is_foreign(m) || (hf_run_has_owner(m) && m->depth > 1))
 		signalled = wait_foreign(c, mutex, hf_run_deadline(clock, end), &error);

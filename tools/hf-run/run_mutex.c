@@ -35,19 +35,9 @@ bool hf_run_has_owner(const struct hf_run_mutex *m)
 	return type == PTHREAD_MUTEX_RECURSIVE || type == PTHREAD_MUTEX_ERRORCHECK;
 }
 
-bool hf_run_is_mine(const struct hf_run_mutex *m)
-{
-	return __atomic_load_n(&m->owner, __ATOMIC_RELAXED) == &hf_run_me;
-}
-
 static inline bool try_lock(struct hf_run_mutex *m)
 {
 	return HF_LIKELY(hf_detail_mutex_try_lock(&m->lock.word));
-}
-
-static void set_owner(struct hf_run_mutex *m, const void *owner)
-{
-	__atomic_store_n(&m->owner, owner, __ATOMIC_RELAXED);
 }
 
 /* Locks a recursive one once more. */
@@ -63,24 +53,20 @@ static int nest(struct hf_run_mutex *m)
 
 bool hf_run_was_taken_by_another(const void *lock)
 {
-	const struct hf_run_mutex *m = lock;
-	const void *owner = __atomic_load_n(&m->owner, __ATOMIC_RELAXED);
-
-	return owner && owner != &hf_run_me;
+	return hf_run_owner(lock) && !hf_run_is_mine(lock);
 }
 
 /* Was it locked before main(), as by a constructor, when nothing was watched? */
 static bool was_taken_unwatched(const struct hf_run_mutex *m)
 {
-	const void *owner = __atomic_load_n(&m->owner, __ATOMIC_RELAXED);
-
-	return hf_mutex_is_locked(&m->lock) && (!owner || (owner == &hf_run_me && !m->place));
+	return hf_mutex_is_locked(&m->lock) &&
+	       (!hf_run_owner(m) || (hf_run_is_mine(m) && !m->place));
 }
 
 void hf_run_taken(struct hf_run_mutex *m, uint64_t start, const void *caller)
 {
 	if (hf_run_has_owner(m) || hf_run_is_watched(HF_RUN_VALIDATE))
-		set_owner(m, &hf_run_me);
+		hf_run_set_owner(m, &hf_run_me);
 	m->depth = 1;
 	if (hf_run_is_watched(HF_RUN_VALIDATE | HF_RUN_PROFILE) && !m->place)
 		m->place = hf_run_place_of_use(m, HF_RUN_MUTEX, caller);
@@ -101,7 +87,7 @@ uint64_t hf_run_releasing(struct hf_run_mutex *m, const void *caller)
 		hf_run_call_site = caller;
 		(void)hf_detail_validate_unlock(&m->lock.word, hf_mutex_is_locked(&m->lock));
 	}
-	set_owner(m, NULL);
+	hf_run_set_owner(m, NULL);
 	return hf_run_is_watched(HF_RUN_PROFILE) ? since : 0;
 }
 
@@ -176,10 +162,7 @@ static __attribute__((noinline)) int lock_any(struct hf_run_mutex *m, clockid_t 
 	if (!may_wait(m, end, caller))
 		return 0;
 	if (HF_UNLIKELY(!try_lock(m))) {
-		if (hf_run_is_watched(HF_RUN_PROFILE)) {
-			hf_run_profile_waits(m->place, caller);
-			start = hf_run_ticks();
-		}
+		start = hf_run_profile_waits(m->place, caller);
 		error = wait_for(m, clock, end, caller);
 		if (error && start)
 			hf_run_profile_waited(m->place, start, hf_run_ticks(), true, caller);
@@ -202,7 +185,7 @@ static int lock_recursive(struct hf_run_mutex *m, const void *caller)
 		return nest(m);
 	if (HF_UNLIKELY(!try_lock(m)))
 		(void)wait_for(m, 0, NULL, caller);
-	set_owner(m, &hf_run_me);
+	hf_run_set_owner(m, &hf_run_me);
 	m->depth = 1;
 	return 0;
 }
@@ -305,7 +288,7 @@ static int unlock_recursive(struct hf_run_mutex *m)
 		return EPERM;
 	if (--m->depth)
 		return 0;
-	set_owner(m, NULL);
+	hf_run_set_owner(m, NULL);
 	hf_mutex_unlock(&m->lock);
 	return 0;
 }

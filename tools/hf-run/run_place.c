@@ -205,46 +205,29 @@ static bool is_in_object(const void *address)
 }
 
 /* A mutex in memory that processes share may have the number of another process's place. */
-static struct hf_run_place *place_at(uint32_t number)
+struct hf_run_place *hf_run_place(uint32_t number)
 {
 	return number && number <= hf_detail_table_count(&places)
 		       ? hf_detail_table_at(&places, number, sizeof(no_room))
 		       : &no_room;
 }
 
-const struct hf_run_place *hf_run_place(uint32_t number)
-{
-	return place_at(number);
-}
-
 static uint32_t find_place(uint64_t id, enum hf_run_origin origin, const void *object,
 			   enum hf_run_kind kind, const struct hf_detail_stack *stack)
 {
-	uint64_t key = hf_detail_table_key(id ^ ((uint64_t)kind << 60 | (uint64_t)origin << 58));
-	uint32_t number = hf_detail_table_find(&places, key, sizeof(no_room));
-	struct hf_run_place *place;
+	const struct hf_run_place place = {
+		.origin = origin, .kind = kind, .object = object, .stack = *stack
+	};
+	uint64_t bits = id ^ ((uint64_t)kind << 60 | (uint64_t)origin << 58);
 
-	if (!number) {
-		number = hf_detail_table_add(&places, sizeof(no_room));
-		place = place_at(number);
-		if (number) {
-			*place = (struct hf_run_place){
-				.entry.key = key,
-				.origin = origin,
-				.kind = kind,
-				.object = object,
-				.stack = *stack,
-			};
-			number = hf_detail_table_publish(&places, number, sizeof(no_room));
-		}
-	}
-	return number;
+	return hf_detail_table_put(&places, hf_detail_table_key(bits), &place, sizeof(place),
+				   HF_RUN_PLACES);
 }
 
 /* The place makes one more object. */
 static uint32_t add_object(uint32_t number)
 {
-	(void)hf_atomic64_fetch_add_relaxed(&place_at(number)->objects, 1);
+	(void)hf_atomic64_fetch_add_relaxed(&hf_run_place(number)->objects, 1);
 	return number;
 }
 

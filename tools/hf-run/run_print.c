@@ -46,7 +46,7 @@ struct row {
 };
 
 static char target[PATH_MAX]; /* empty = standard error */
-static bool is_first;         /* the process that hf-run started; the others are its children */
+static bool is_first;         /* this is the process that hf-run started */
 
 #define THOUSANDTHS HF_DETAIL_THOUSANDTHS
 
@@ -155,8 +155,9 @@ static void add_up(struct hf_detail_printer *p)
 static void put_counts(struct hf_detail_printer *p, const struct hf_detail_row *common)
 {
 	const uint64_t *count = ((const struct row *)common)->count;
+	enum hf_run_kind kind = ((const struct row *)common)->place->kind;
 
-	switch (((const struct row *)common)->place->kind) {
+	switch (kind) {
 	case HF_RUN_MUTEX:
 	case HF_RUN_READ:
 	case HF_RUN_WRITE:
@@ -164,7 +165,7 @@ static void put_counts(struct hf_detail_printer *p, const struct hf_detail_row *
 			p, "holdfast:      taken: %llu, %llu.%llu %% after a wait",
 			(unsigned long long)count[HF_RUN_USED],
 			PERCENT(count[HF_RUN_WAITS], count[HF_RUN_USED] + count[HF_RUN_TIMED_OUT]));
-		if (((const struct row *)common)->place->kind != HF_RUN_READ)
+		if (kind != HF_RUN_READ)
 			hf_detail_put(
 				p,
 				", %llu by another thread than before; held: %llu.%03llu ms, mean "
@@ -195,8 +196,7 @@ struct spent {
 	uint64_t threads, all, running, waiting, ready, elsewhere;
 };
 
-static struct spent spent(struct hf_detail_printer *p, const struct hf_detail_row **order,
-			  uint32_t n)
+static struct spent spent(const struct hf_detail_printer *p)
 {
 	struct hf_run_times times = hf_run_times();
 	struct spent spent = { .threads = times.threads,
@@ -205,8 +205,8 @@ static struct spent spent(struct hf_detail_printer *p, const struct hf_detail_ro
 			       .ready = times.ready_ns };
 	uint64_t known;
 
-	for (uint32_t i = 0; i < n; i++)
-		spent.waiting += order[i]->wait;
+	for (uint32_t i = 0; i < p->row_count; i++)
+		spent.waiting += p->order[i]->wait;
 	known = spent.running + spent.waiting + spent.ready;
 	spent.elsewhere = known < spent.all ? spent.all - known : 0;
 	return spent;
@@ -241,14 +241,13 @@ static void put_advice_for(struct hf_detail_printer *p, const struct row *top, u
 }
 
 /* What a reader should do first. */
-static void put_advice(struct hf_detail_printer *p, const struct hf_detail_row **order, uint32_t n,
-		       const struct spent *spent)
+static void put_advice(struct hf_detail_printer *p, const struct spent *spent)
 {
 	const struct row *top = NULL;
 	uint64_t wait = 0;
 
-	for (uint32_t i = 0; i < n; i++) {
-		const struct row *row = (const struct row *)order[i];
+	for (uint32_t i = 0; i < p->row_count; i++) {
+		const struct row *row = (const struct row *)p->order[i];
 
 		if (row->place->kind != HF_RUN_MUTEX)
 			continue;
@@ -273,9 +272,7 @@ static void put_advice(struct hf_detail_printer *p, const struct hf_detail_row *
 
 static void put_text(struct hf_detail_printer *p)
 {
-	uint32_t n;
-	const struct hf_detail_row **order = hf_detail_printer_sort(p, &n);
-	struct spent s = spent(p, order, n);
+	struct spent s = spent(p);
 
 	hf_detail_put(
 		p,
@@ -287,9 +284,8 @@ static void put_text(struct hf_detail_printer *p)
 		(long)getpid(), p->program, THOUSANDTHS(p->ns / 1000000),
 		(unsigned long long)s.threads, s.threads == 1 ? "" : "s", PERCENT(s.running, s.all),
 		PERCENT(s.waiting, s.all), PERCENT(s.ready, s.all), PERCENT(s.elsewhere, s.all));
-	put_advice(p, order, n, &s);
+	put_advice(p, &s);
 	hf_detail_put(p, "\n");
-	hf_detail_printer_unsort(p, order);
 	hf_detail_put_rows(p, put_counts);
 }
 
@@ -353,9 +349,7 @@ static void put_json_row(struct hf_detail_printer *p, const struct hf_detail_row
 
 static void put_json(struct hf_detail_printer *p)
 {
-	uint32_t n;
-	const struct hf_detail_row **order = hf_detail_printer_sort(p, &n);
-	struct spent s = spent(p, order, n);
+	struct spent s = spent(p);
 
 	hf_detail_put(p, "{\"program\": ");
 	put_string(p, p->program);
@@ -368,14 +362,13 @@ static void put_json(struct hf_detail_printer *p)
 	put_number(p, "ready_ns", s.ready);
 	put_number(p, "elsewhere_ns", s.elsewhere);
 	hf_detail_put(p, ",\n \"advice\": \"");
-	put_advice(p, order, n, &s);
+	put_advice(p, &s);
 	hf_detail_put(p, "\",\n \"rows\": [");
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < p->row_count; i++) {
 		hf_detail_put(p, "%s\n  ", i ? "," : "");
-		put_json_row(p, order[i]);
+		put_json_row(p, p->order[i]);
 	}
 	hf_detail_put(p, "]}\n");
-	hf_detail_printer_unsort(p, order);
 }
 
 /* ---- the time line ---------------------------------------------------------------------- */
@@ -421,7 +414,7 @@ static void put_trace(struct hf_detail_printer *p)
 
 /* ---- files ------------------------------------------------------------------------------ */
 
-/* The first process writes FILE, its children FILE.PID; @end: ".json", say. */
+/* @end: ".json", say */
 static void write_file(struct hf_detail_printer *p, const char *end,
 		       void (*print)(struct hf_detail_printer *))
 {
@@ -429,11 +422,7 @@ static void write_file(struct hf_detail_printer *p, const char *end,
 
 	p->file = STDERR_FILENO;
 	if (*target) {
-		if (is_first)
-			(void)snprintf(p->bytes, sizeof(p->bytes), "%s%s", target, end);
-		else
-			(void)snprintf(p->bytes, sizeof(p->bytes), "%s.%ld%s", target,
-				       (long)getpid(), end);
+		(void)snprintf(p->bytes, sizeof(p->bytes), "%s%s", target, end);
 		p->file = open(p->bytes, flags, 0666);
 		if (p->file < 0) {
 			(void)dprintf(STDERR_FILENO, "hf-run: %s can't be written\n", p->bytes);
@@ -450,7 +439,10 @@ static void write_file(struct hf_detail_printer *p, const char *end,
 void hf_run_print_to(const char *file, bool is_first_process)
 {
 	is_first = is_first_process;
-	(void)snprintf(target, sizeof(target), "%s", file ? file : "");
+	if (!file || !*file || is_first)
+		(void)snprintf(target, sizeof(target), "%s", file ? file : "");
+	else
+		(void)snprintf(target, sizeof(target), "%s.%ld", file, (long)getpid());
 }
 
 /* A child that waited for nothing says nothing: `make -j4` has thousands of them. */
@@ -471,6 +463,7 @@ void hf_run_print_profile(void)
 				   hf_env_deadline(0) - hf_run_start_ns);
 	if (p) {
 		add_up(p);
+		hf_detail_printer_sort(p);
 		write_file(p, "", put_text);
 		if (*target) {
 			write_file(p, ".json", put_json);

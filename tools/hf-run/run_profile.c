@@ -84,7 +84,7 @@ HF_RUN_THREAD uint64_t hf_run_relocks;
 
 uint64_t hf_run_profile_begin(void)
 {
-	return (hf_run_watch & HF_RUN_PROFILE) && !hf_run_is_busy ? hf_run_ticks() : 0;
+	return hf_run_is_watched(HF_RUN_PROFILE) ? hf_run_ticks() : 0;
 }
 
 void hf_run_profile_end(uint64_t start, enum hf_detail_profile_kind kind)
@@ -153,19 +153,30 @@ static struct hf_run_call *call_of(struct hf_run_thread *me, uint32_t place, con
 	return &me->calls[((uintptr_t)caller * 31 + place) % HF_RUN_CALLS];
 }
 
-void hf_run_profile_waits(uint32_t place, const void *caller)
+/* P2 */
+static void note_stack(struct hf_run_thread *me, uint32_t place, const void *caller)
 {
-	struct hf_run_thread *me = hf_run_thread();
-	struct hf_run_call *call = me ? call_of(me, place, caller) : NULL;
+	struct hf_run_call *call = call_of(me, place, caller);
 	struct hf_detail_stack stack;
 
-	if (!call ||
-	    (call->caller == caller && call->place == place && me->waited < ticks_each_100_us))
+	if (call->caller == caller && call->place == place && me->waited < ticks_each_100_us)
 		return;
 	hf_run_stack(&stack, caller);
 	*call = (struct hf_run_call){ caller, place,
 				      hf_detail_wait_site(&hf_run_sites, 0, place, &stack) };
-	me->waited = 0; /* P2 */
+	me->waited = 0;
+}
+
+uint64_t hf_run_profile_waits(uint32_t place, const void *caller)
+{
+	struct hf_run_thread *me;
+
+	if (!hf_run_is_watched(HF_RUN_PROFILE))
+		return 0;
+	me = hf_run_thread();
+	if (me)
+		note_stack(me, place, caller);
+	return hf_run_ticks();
 }
 
 static void count_site(uint32_t place, const void *caller, uint64_t ticks)

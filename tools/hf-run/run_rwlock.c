@@ -37,17 +37,6 @@ static bool is_plain(const struct hf_run_rwlock *l)
 	return sharing_of(l) == PRIVATE && !hf_run_watch;
 }
 
-/* Is this thread its writer? */
-static bool is_mine(const struct hf_run_rwlock *l)
-{
-	return __atomic_load_n(&l->owner, __ATOMIC_RELAXED) == &hf_run_me;
-}
-
-static void set_owner(struct hf_run_rwlock *l, const void *owner)
-{
-	__atomic_store_n(&l->owner, owner, __ATOMIC_RELAXED);
-}
-
 static bool is_profiled(void)
 {
 	return hf_run_is_watched(HF_RUN_PROFILE);
@@ -100,7 +89,7 @@ static void taken(struct hf_run_rwlock *l, enum hf_run_kind kind, uint64_t start
 		  const void *caller)
 {
 	if (kind == HF_RUN_WRITE)
-		set_owner(l, &hf_run_me);
+		hf_run_set_owner(l, &hf_run_me);
 	if (hf_run_is_watched(HF_RUN_VALIDATE)) {
 		hf_run_call_site = caller;
 		if (kind == HF_RUN_WRITE)
@@ -149,14 +138,11 @@ static __attribute__((noinline)) int lock_any(struct hf_run_rwlock *l, enum hf_r
 		return EINVAL;
 	if (sharing_of(l) == SHARED)
 		return lock_foreign((pthread_rwlock_t *)l, kind, clock, end);
-	if (is_mine(l))
+	if (hf_run_is_mine(l))
 		return EDEADLK;
 	watch_wait(l, kind, caller);
 	if (!is_profiled() || !take(l, kind, HF_DETAIL_RWLOCK_NOW)) {
-		if (is_profiled()) {
-			hf_run_profile_waits(place_of(l, kind), caller);
-			start = hf_run_ticks();
-		}
+		start = hf_run_profile_waits(place_of(l, kind), caller);
 		error = wait_for(l, kind, clock, end, caller);
 		if (error && start)
 			hf_run_profile_waited(place_of(l, kind), start, hf_run_ticks(), true,
@@ -275,7 +261,7 @@ static void watch_unlock(const struct hf_run_rwlock *l, bool writes, const void 
 HF_RUN_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *lock)
 {
 	struct hf_run_rwlock *l = own(lock);
-	bool writes = is_mine(l);
+	bool writes = hf_run_is_mine(l);
 	uint64_t since, now;
 	uint32_t place;
 
@@ -291,7 +277,7 @@ HF_RUN_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *lock)
 	since = l->since;
 	l->since = 0;
 	now = since ? hf_run_ticks() : 0;
-	set_owner(l, NULL);
+	hf_run_set_owner(l, NULL);
 	hf_detail_rwlock_write_unlock(&l->lock.word);
 	if (HF_UNLIKELY(since)) /* last: counting makes it no longer */
 		hf_run_profile_held(place, since, now);

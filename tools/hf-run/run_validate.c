@@ -66,27 +66,22 @@ const void *hf_run_keep_stack(const void *site)
 
 /* ---- reports ---------------------------------------------------------------------------- */
 
-/* One report of each kind and place is enough. */
-enum { SEEN = 256 };
+/* One report of each kind and place is enough, and of 256 in all. */
+static struct hf_detail_table seen;
 
-static hf_atomic64_t seen[SEEN];
+struct seen {
+	struct hf_detail_table_entry entry;
+	hf_atomic32_t times;
+};
 
 static bool is_new(const struct hf_report_details *details)
 {
-	uint64_t key =
-		((uintptr_t)details->site ^ (uint64_t)details->kind << 56) * 0x9e3779b97f4a7c15u |
-		1;
+	uint64_t bits = (uintptr_t)details->site ^ (uint64_t)details->kind << 56;
+	uint32_t number = hf_detail_table_put(&seen, hf_detail_table_key(bits), NULL,
+					      sizeof(struct seen), 256);
+	struct seen *found = number ? hf_detail_table_at(&seen, number, sizeof(*found)) : NULL;
 
-	for (uint32_t i = 0; i < SEEN; i++) {
-		hf_atomic64_t *at = &seen[((key >> 32) + i) % SEEN];
-		uint64_t found = hf_atomic64_load_relaxed(at);
-
-		if (!found && hf_atomic64_try_cmpxchg_relaxed(at, &found, key))
-			return true;
-		if (found == key)
-			return false;
-	}
-	return false;
+	return found && hf_atomic32_fetch_add_relaxed(&found->times, 1) == 0;
 }
 
 static const char *name_of(struct hf_detail_printer *p, const void *address)

@@ -73,12 +73,9 @@ static void count(uint32_t place, uint64_t start, bool timed_out, const void *ca
 static HF_RUN_COLD int timed_call(const struct row *row, const uintptr_t *word, const void *caller)
 {
 	uint32_t place = hf_run_place_of_wait((const void *)word[0], row->kind, caller);
-	uint64_t start;
-	int result;
+	uint64_t start = hf_run_profile_waits(place, caller);
+	int result = row->call(word[0], word[1], word[2], word[3]);
 
-	hf_run_profile_waits(place, caller);
-	start = hf_run_ticks();
-	result = row->call(word[0], word[1], word[2], word[3]);
 	count(place, start, (row->kind == HF_RUN_SEMAPHORE && result ? errno : result) == ETIMEDOUT,
 	      caller);
 	return result;
@@ -198,12 +195,9 @@ static HF_RUN_COLD long timed_futex(long a, long b, long c, long d, long e, long
 				    const void *caller)
 {
 	uint32_t place = hf_run_place_of_wait((const void *)a, HF_RUN_FUTEX, caller);
-	uint64_t start;
-	long result;
+	uint64_t start = hf_run_profile_waits(place, caller);
+	long result = hf_run_real()->syscall(SYS_futex, a, b, c, d, e, f);
 
-	hf_run_profile_waits(place, caller);
-	start = hf_run_ticks();
-	result = hf_run_real()->syscall(SYS_futex, a, b, c, d, e, f);
 	if (result >= 0 || errno != EAGAIN) /* it did not wait */
 		count(place, start, result < 0 && errno == ETIMEDOUT, caller);
 	return result;
