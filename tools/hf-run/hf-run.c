@@ -191,47 +191,38 @@ static bool is_go(const struct image *image)
 	return false;
 }
 
-static __attribute__((noreturn)) void fail_for_sanitizer(const struct image *image,
-							 const char *what)
+/*
+ * A sanitizer's functions replace the same ones as hf-run; each would see half of the locks. The
+ * dynamic table has the names of its library, or of functions if that is linked statically.
+ */
+static void check_sanitizer(const struct image *image)
 {
-	FAIL(CANNOT, image->name, " was built with a sanitizer (", what,
-	     "), which needs glibc's mutexes");
-}
-
-/* A sanitizer's functions replace the same ones as hf-run; each would see half of the locks. */
-static void check_needed(const struct image *image)
-{
-	static const char *const runtimes[] = { "libasan.", "libtsan.", "liblsan.", "libmsan.",
-						"libhwasan." };
-	static const char *const symbols[] = { "__asan_init", "__tsan_init", "__msan_init",
-					       "__hwasan_init", "__lsan_init" };
+	static const char *const names[] = { "libasan.so",  "libtsan.so",   "liblsan.so",
+					     "libmsan.so",  "libhwasan.so", "__asan_init",
+					     "__tsan_init", "__msan_init",  "__hwasan_init",
+					     "__lsan_init" };
 	const Elf64_Phdr *dynamic = segment(image, PT_DYNAMIC, NULL);
 	const Elf64_Dyn *entry = dynamic ? part(image, dynamic->p_offset, dynamic->p_filesz) : NULL;
 	size_t n = entry ? dynamic->p_filesz / sizeof(*entry) : 0;
 	const char *strings = NULL;
-	uint64_t strings_size = 0;
+	uint64_t size = 0;
 
 	for (size_t i = 0; i < n && entry[i].d_tag != DT_NULL; i++) {
 		if (entry[i].d_tag == DT_STRTAB)
 			strings = at_address(image, entry[i].d_un.d_ptr);
 		if (entry[i].d_tag == DT_STRSZ)
-			strings_size = entry[i].d_un.d_val;
+			size = entry[i].d_un.d_val;
 	}
-	if (!strings ||
-	    strings_size > image->size - (size_t)((const unsigned char *)strings - image->bytes))
+	if (!strings || !size ||
+	    size > image->size - (size_t)((const unsigned char *)strings - image->bytes) ||
+	    strings[size - 1])
 		return;
-	for (size_t i = 0; i < n && entry[i].d_tag != DT_NULL; i++) {
-		if (entry[i].d_tag != DT_NEEDED || entry[i].d_un.d_val >= strings_size)
-			continue;
-		for (size_t r = 0; r < sizeof(runtimes) / sizeof(runtimes[0]); r++) {
-			if (after(strings + entry[i].d_un.d_val, runtimes[r]))
-				fail_for_sanitizer(image, strings + entry[i].d_un.d_val);
+	for (const char *at = strings; at < strings + size; at += length(at) + 1) {
+		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+			if (after(at, names[i]))
+				FAIL(CANNOT, image->name, " was built with a sanitizer (", at,
+				     "), which needs glibc's mutexes");
 		}
-	}
-	/* A runtime that is linked statically exports its functions: the table has their names. */
-	for (size_t r = 0; r < sizeof(symbols) / sizeof(symbols[0]); r++) {
-		if (has(strings, strings_size, symbols[r], length(symbols[r]) + 1))
-			fail_for_sanitizer(image, symbols[r]);
 	}
 }
 
@@ -257,7 +248,7 @@ static void check_elf(const struct image *image)
 		     " uses musl, whose mutexes have another layout than glibc's");
 	if (!has(path, interpreter->p_filesz, "/ld-linux", 9))
 		FAIL(CANNOT, image->name, " uses another C library than glibc");
-	check_needed(image);
+	check_sanitizer(image);
 }
 
 /* The loader ignores what its user preloads into a program that gets other rights by its file. */
