@@ -232,14 +232,6 @@ Distance distance(const Cpu &a, const Cpu &b)
 	return a.cache == b.cache ? CLUSTER : SOCKET;
 }
 
-double median(std::vector<double> list)
-{
-	if (list.empty())
-		return 0;
-	std::sort(list.begin(), list.end());
-	return list[list.size() / 2];
-}
-
 std::string digits(double value)
 {
 	char buffer[40];
@@ -349,7 +341,7 @@ int classify_command(const std::vector<std::string> &words)
 	};
 	auto transfer = [&](const char *name, Distance d, double otherwise) {
 		if (!by_distance[d].empty())
-			put(name, digits(median(by_distance[d])), "measured",
+			put(name, digits(lab::quantile(by_distance[d], 0.5)), "measured",
 			    source + ": median of " + std::to_string(by_distance[d].size()) +
 				    " pairs");
 		else
@@ -357,10 +349,10 @@ int classify_command(const std::vector<std::string> &words)
 			    std::string("not measured: no two processors here are ") +
 				    distance_names[d]);
 	};
-	double near = median(by_distance[CLUSTER]);
+	double near = lab::quantile(by_distance[CLUSTER], 0.5);
 
-	if (near == 0)
-		near = std::max(median(by_distance[SOCKET]), 40.0);
+	if (std::isnan(near))
+		near = std::fmax(lab::quantile(by_distance[SOCKET], 0.5), 40.0);
 	/* In two parts, so that REUSE does not take it for this file's own licence. */
 	file = "# SPDX-License-"
 	       "Identifier: MIT\n# Written by `hf-lab classify`. Parameters that it does not "

@@ -18,7 +18,7 @@ static const char usage[] =
 	R"(usage: hf-lab simulate --machine NAME|FILE.toml [--table NAME] [--threads LIST]
                        [--work LIST] [--between LIST] [--class LIST] [--variants LIST] [--seeds N]
                        [--set NAME=VALUE]... [--no-sweep] [--window-us N]
-                       [--against NAME] [--limit-s N] [--limit-events N] [--jobs N]
+                       [--against NAME] [--limit-events N] [--jobs N]
        hf-lab simulate --validate [--no-sweep] [--jobs N]
        hf-lab simulate --one-run VARIANT --machine NAME [--seed N] [--no-naps] ...
 
@@ -55,17 +55,18 @@ static void print_rows(const Plan &plan, const std::vector<Row> &rows)
 	       "transfers", "fairness");
 	for (const Row &r : rows) {
 		printf("%-8s %-24s %-12s %7d %7.0f %7.0f %16s %14s %12s %12s %12s%s\n",
-		       r.table.c_str(), r.variant.c_str(), r.class_name.c_str(), r.threads,
-		       r.between_ns, r.work_ns, range_text(r.ns_per_op, "%.1f").c_str(),
+		       r.of.table.c_str(), r.of.variant.c_str(), r.of.machine.class_name.c_str(),
+		       r.of.threads, r.of.between_ns, r.of.work_ns,
+		       range_text(r.ns_per_op, "%.1f").c_str(),
 		       range_text(r.retries, "%.2f").c_str(),
-		       r.table == "lockref" ? range_text(r.fallbacks, "%.2f").c_str() : "-",
+		       r.of.table == "lockref" ? range_text(r.fallbacks, "%.2f").c_str() : "-",
 		       range_text(r.transfers, "%.1f").c_str(),
 		       range_text(r.fairness, "%.2f").c_str(), r.cut ? " cut" : "");
 		cut += r.cut;
 	}
 	if (cut)
-		printf("cut: %d runs reached a limit (--limit-s, --limit-events); their rows are "
-		       "marked, and cover less simulated time\n",
+		printf("cut: %d runs reached --limit-events; their rows are marked, and cover less "
+		       "simulated time\n",
 		       cut);
 	printf("Ranges: over the seeds, and over the values of guessed parameters.\n");
 }
@@ -100,9 +101,10 @@ static const Row &matching_row(const std::vector<Row> &rows, const Row &row,
 			       const std::string &variant)
 {
 	for (const Row &other : rows) {
-		if (other.variant == variant && other.threads == row.threads &&
-		    other.work_ns == row.work_ns && other.between_ns == row.between_ns &&
-		    other.class_name == row.class_name)
+		if (other.of.variant == variant && other.of.threads == row.of.threads &&
+		    other.of.work_ns == row.of.work_ns &&
+		    other.of.between_ns == row.of.between_ns &&
+		    other.of.machine.class_name == row.of.machine.class_name)
 			return other;
 	}
 	fail("--against: no row of '" + variant + "'");
@@ -122,15 +124,15 @@ static void print_against(const std::vector<Row> &rows, const std::string &base)
 	bool cut = false;
 
 	for (const Row &row : rows) {
-		add_unique(&variants, row.variant);
-		add_unique(&betweens, row.between_ns);
-		add_unique(&threads, row.threads);
+		add_unique(&variants, row.of.variant);
+		add_unique(&betweens, row.of.between_ns);
+		add_unique(&threads, row.of.threads);
 	}
 	if (std::find(variants.begin(), variants.end(), base) == variants.end())
 		fail("--against: '" + base + "' is not among the variants");
 	for (const Row &row : rows) {
-		if (betweens.size() == 1 || row.variant != base)
-			add_unique(&lines, { row.variant, row.between_ns });
+		if (betweens.size() == 1 || row.of.variant != base)
+			add_unique(&lines, { row.of.variant, row.of.between_ns });
 	}
 	for (const char *what : { "speed", "fairness", "longest wait, us" }) {
 		std::string line = "| --- |";
@@ -155,8 +157,8 @@ static void print_against(const std::vector<Row> &rows, const std::string &base)
 				};
 
 				for (const Row &row : rows) {
-					if (row.variant != variant || row.threads != t ||
-					    row.between_ns != between_ns)
+					if (row.of.variant != variant || row.of.threads != t ||
+					    row.of.between_ns != between_ns)
 						continue;
 					const Row &other = matching_row(rows, row, base);
 					bool counts = std::isfinite(row.ns_per_op.middle);
@@ -178,34 +180,26 @@ static void print_against(const std::vector<Row> &rows, const std::string &base)
 		}
 	}
 	if (cut)
-		printf("\n* a run of it was cut at a limit (--limit-s, --limit-events) and covers "
-		       "less simulated time, or none\n");
+		printf("\n* a run of it was cut at --limit-events: less simulated time, or none\n");
 }
 
-static int one_run(const Plan &plan, const std::string &variant, uint64_t seed, bool naps)
+static int one_run(const Plan &plan, const std::string &variant)
 {
-	Case one;
+	Case one = plan.of;
 
 	one.machine = prepare(plan.file, plan.class_names.front(), plan.settings);
-	one.table = plan.table;
 	one.variant = variant;
 	one.threads = plan.threads.front();
 	one.work_ns = plan.work.front();
 	one.between_ns = plan.between.front();
-	one.window_ns = plan.window_ns;
-	one.seed = seed;
-	one.naps = naps;
-	one.limit_s = plan.limit_s;
-	one.event_limit = plan.event_limit;
 	Outcome o = simulate(one);
 
 	printf("events %llu operations %llu naps %llu ns/op %.6f retries %.6f transfers %.6f "
-	       "fairness %.4f preemptions %.5f parks %.5f lock %.2f unlock %.2f longest_wait %.0f "
-	       "ns\n",
+	       "fairness %.4f lock %.2f unlock %.2f longest_wait %.0f ns\n",
 	       static_cast<unsigned long long>(o.events),
 	       static_cast<unsigned long long>(o.operations),
 	       static_cast<unsigned long long>(o.naps), o.ns_per_op, o.retries, o.transfers,
-	       o.fairness, o.preemptions, o.parks, o.lock_ns, o.unlock_ns, o.longest_wait_ns);
+	       o.fairness, o.lock_ns, o.unlock_ns, o.longest_wait_ns);
 	return 0;
 }
 
@@ -242,7 +236,6 @@ int simulate_command(const std::vector<std::string> &words)
 	Plan plan;
 	std::string machine, alone, against;
 	bool no_sweep = false, validates = false, no_naps = false;
-	uint64_t seed = 1;
 	bool help = false;
 	using text = const std::string &;
 	const std::map<std::string, bool *> switches = { { "--validate", &validates },
@@ -252,7 +245,7 @@ int simulate_command(const std::vector<std::string> &words)
 							 { "-h", &help } };
 	const lab::Options options = {
 		{ "--machine", [&](text, text v) { machine = v; } },
-		{ "--table", [&](text, text v) { plan.table = v; } },
+		{ "--table", [&](text, text v) { plan.of.table = v; } },
 		{ "--threads", [&](text o, text v) { plan.threads = thread_list(o, v); } },
 		{ "--work", [&](text o, text v) { plan.work = times(o, v); } },
 		{ "--between", [&](text o, text v) { plan.between = times(o, v); } },
@@ -261,14 +254,13 @@ int simulate_command(const std::vector<std::string> &words)
 		{ "--seeds", [&](text o, text v) { plan.seeds = to_integer(o, v, 1, 100); } },
 		{ "--seed",
 		  [&](text o, text v) {
-			  seed = static_cast<uint64_t>(to_integer(o, v, 0, 1 << 30));
+			  plan.of.seed = static_cast<uint64_t>(to_integer(o, v, 0, 1 << 30));
 		  } },
 		{ "--window-us",
-		  [&](text o, text v) { plan.window_ns = 1000 * to_number(o, v, 1, 1e9); } },
-		{ "--limit-s", [&](text o, text v) { plan.limit_s = to_number(o, v, 0, 1e6); } },
+		  [&](text o, text v) { plan.of.window_ns = 1000 * to_number(o, v, 1, 1e9); } },
 		{ "--limit-events",
 		  [&](text o, text v) {
-			  plan.event_limit = static_cast<uint64_t>(to_number(o, v, 1, 1e15));
+			  plan.of.event_limit = static_cast<uint64_t>(to_number(o, v, 1, 1e15));
 		  } },
 		{ "--jobs", [&](text o, text v) { plan.jobs = to_integer(o, v, 1, 64); } },
 		{ "--against", [&](text, text v) { against = v; } },
@@ -285,9 +277,7 @@ int simulate_command(const std::vector<std::string> &words)
 		  } },
 	};
 
-	plan.table = "lockref";
-	plan.threads = { 1, 2, 8, 28, 64 };
-	plan.work = { 0 };
+	plan.of.table = "lockref";
 	plan.jobs = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
 	for (const std::string &word :
 	     lab::parse(words, options, "hf-lab simulate --help", switches))
@@ -297,6 +287,7 @@ int simulate_command(const std::vector<std::string> &words)
 		return 0;
 	}
 	plan.sweep = !no_sweep;
+	plan.of.naps = !no_naps;
 	if (validates)
 		return validate(plan.jobs, plan.sweep);
 	if (machine.empty()) {
@@ -306,17 +297,22 @@ int simulate_command(const std::vector<std::string> &words)
 			names += (names.empty() ? "" : ", ") + name;
 		fail("which --machine? There are: " + names);
 	}
-	if (std::find(table_names().begin(), table_names().end(), plan.table) ==
-	    table_names().end())
-		fail("no table '" + plan.table +
-		     "'; there are: lockref, refcount, rcuref, spinlock, mutex");
+	if (default_variants(plan.of.table).empty())
+		fail("no table '" + plan.of.table +
+		     "'; there are: lockref, refcount, rcuref, spinlock");
 	plan.file = load_machine(machine_path(machine));
+	bool all = plan.threads.empty();
+
+	for (int threads : { 1, 2, 8, 28, 64 }) {
+		if (all && threads <= plan.file.processors())
+			plan.threads.push_back(threads);
+	}
 	if (plan.class_names.empty())
 		plan.class_names = classes_of(plan.file);
 	if (plan.variants.empty())
-		plan.variants = default_variants(plan.table);
+		plan.variants = default_variants(plan.of.table);
 	if (!alone.empty())
-		return one_run(plan, alone, seed, !no_naps);
+		return one_run(plan, alone);
 	std::vector<Row> rows = rows_of(plan);
 
 	if (against.empty()) {

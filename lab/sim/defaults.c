@@ -2,13 +2,10 @@
 /* defaults - the headers' own values of the constants that are knobs in the simulator. */
 #include "holdfast/lockref.h"
 #include "variants/spinlock/queued.h"
-#include "holdfast/internal/wait.h"
 
 #include "sim.h"
 
 const struct hf_sim_knobs hf_sim_defaults = {
-	.late_min_ns = HF_WAIT_LATE_MIN_NS,
-	.late_max_ns = HF_WAIT_LATE_MAX_NS,
 	.retries = HF_LOCKREF_RETRIES,
 	.passes = HF_SPINLOCK_QUEUED_PASSES,
 	.patience_ns = HF_SPINLOCK_QUEUED_PATIENCE_NS,

@@ -8,11 +8,8 @@
 #include <csetjmp>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <deque>
 #include <stdexcept>
-#include <sys/mman.h>
-#include <unordered_map>
 
 #include <boost/context/fiber.hpp>
 
@@ -53,19 +50,15 @@ namespace
 using Time = int64_t; /* picoseconds */
 
 constexpr int LINE_BYTES = 64;
-constexpr size_t MEMORY_BYTES = 1 << 20;
 constexpr size_t STACK_BYTES = 64 << 10;
 constexpr size_t NODES = 8;
-constexpr size_t NODE_BYTES = 16; /* 8 nodes: 128 bytes a thread */
+constexpr size_t NODE_BYTES = 16;                    /* 8 nodes: 128 bytes a thread */
+constexpr size_t OBJECT = NODES * NODE_BYTES * 1024; /* behind the nodes of 1024 threads */
 constexpr size_t MOST_CACHES = 512;
 constexpr size_t STORE_BUFFER = 40;
 constexpr size_t POLLED_LINES = 4;
 constexpr size_t SNAPSHOT_BYTES = 4096;
 constexpr Time EVENT_STREAM = 100000000; /* WFE returns after 100 us: Linux's event stream */
-constexpr Time WORK_STEP = 10000000;     /* step of work() while other threads are ready */
-constexpr Time BARRIER_STEP = 50000;     /* between two checks of store buffers */
-constexpr Time WAKE_CREDIT = 1500000000; /* scheduling credit of a thread that slept */
-constexpr Time WAKE_PREEMPTS = 1000000000;
 
 Time from_ns(double ns)
 {
@@ -74,11 +67,9 @@ Time from_ns(double ns)
 
 /* ---- Memory ------------------------------------------------------------------------------- */
 
-char *memory;
-size_t memory_used;
-void *shared_table;
+alignas(LINE_BYTES) char memory[OBJECT + HF_SIM_OBJECT_BYTES];
 
-enum class Kind : uint8_t { READ, WRITE, FAR, BUFFERED, PREFETCH, EXCLUSIVE };
+enum class Kind : uint8_t { READ, WRITE, FAR, BUFFERED, PREFETCH };
 
 struct Request {
 	int thread, processor;
@@ -102,17 +93,7 @@ struct Line {
 	std::vector<Watcher> watchers;
 };
 
-enum class What : uint8_t {
-	RESUME,
-	AT_HOME,
-	DEPART,
-	ARRIVE,
-	ARRIVE_SHARED,
-	FREE,
-	FAR_DONE,
-	TIMER,
-	SLICE
-};
+enum class What : uint8_t { RESUME, AT_HOME, DEPART, ARRIVE, ARRIVE_SHARED, FREE, FAR_DONE, TIMER };
 
 struct Event {
 	Time time;
@@ -137,7 +118,7 @@ struct Store {
 	bool issued;
 };
 
-enum class State : uint8_t { RUNNING, NAPPING, MONITOR, READY, PARKED, FINISHED };
+enum class State : uint8_t { RUNNING, NAPPING, MONITOR, FINISHED };
 
 struct Poll {
 	const volatile void *at =
@@ -168,14 +149,9 @@ struct Thread {
 	uint64_t a, b, result;
 	Time takes;
 	bool ok;
-	/* Scheduling. */
-	Time ran = 0, since = 0;
-	const volatile void *parked_at = nullptr;
-	int parked_result = 0;
 	/* Results. */
 	uint64_t operations = 0;
 	Time last_operation = 0, longest = 0;
-	alignas(uint64_t) int32_t local[10] = {};
 	uint32_t nodes = 0;
 };
 
@@ -183,11 +159,7 @@ struct Processor {
 	int id, cache;
 	std::deque<Store> stores;
 	bool must_drain = false; /* its thread waits until the store buffer is empty */
-	int current = -1;
-	std::vector<int> queue;
-	Time slice_from = 0;
-	uint64_t slice = 0; /* generation */
-	bool must_switch = false;
+	int thread = -1;
 };
 
 class Engine {
@@ -205,13 +177,8 @@ public:
 	void prefetch(const volatile void *p);
 	uint32_t monitor(const volatile void *p, uint32_t old);
 	uint32_t hints(uint32_t ns) const;
-	uint32_t processor_number() const { return static_cast<uint32_t>(current_->processor); }
 	unsigned int thread_number() const { return static_cast<unsigned int>(current_->id); }
 	uint32_t processors() const { return static_cast<uint32_t>(m_.processors()); }
-	int park(const volatile void *word, uint32_t expected, uint64_t deadline);
-	uint32_t unpark(const volatile void *word, uint32_t n);
-	void yield();
-	void barrier_all();
 	void work(double ns);
 	bool done()
 	{
@@ -219,11 +186,9 @@ public:
 		return current_->now >= end_;
 	}
 	void operation();
-	uint64_t now_ns();
 	Time thread_time() const { return current_->now; }
 	uint32_t node_get();
 	void node_put(uint32_t index) { current_->nodes &= ~(1u << (index - 1) % NODES); }
-	int32_t *local(unsigned int index) { return &current_->local[index]; }
 	void spent(Time lock, Time unlock)
 	{
 		stats.lock_ps += lock;
@@ -241,15 +206,12 @@ private:
 		int cluster, socket;
 	};
 	std::vector<Place> places_; /* of each cache: distance() is called too often to divide */
-	std::deque<Line> lines_;    /* of the simulated memory; then of objects on stacks */
-	std::unordered_map<uintptr_t, int> stack_lines_;
+	std::vector<Line> lines_;   /* of the simulated memory */
 	std::vector<Event> heap_;
 	uint64_t sequence_ = 0, random_ = 0;
 	Thread *current_ = nullptr;
 	Time begin_ = 0, end_ = 0;
 	uint64_t all_ = 0;
-	std::deque<int> parked_;
-	bool oversubscribed_ = false;
 	Time instruction_, l1_, rmw_, swap_, release_, hint_, home_, invalidate_, far_, monitor_,
 		smt_;
 	double transfer_[4];
@@ -293,34 +255,13 @@ private:
 	Processor &processor_at(int id) { return processors_[static_cast<size_t>(id)]; }
 	Processor &processor() { return processor_at(current_->processor); }
 	int cache() { return processor().cache; }
-	int line_of(const volatile void *p)
+	static int line_of(const volatile void *p)
 	{
 		size_t offset = static_cast<size_t>((const volatile char *)p - memory);
 
-		if (offset >= memory_used)
-			return stack_line(p);
+		if (offset >= sizeof(memory))
+			throw std::logic_error("sim: an access to memory that is not simulated");
 		return static_cast<int>(offset / LINE_BYTES);
-	}
-	/* The line of an object on a thread's stack, such as a mutex's waiter. */
-	int stack_line(const volatile void *p)
-	{
-		uintptr_t key = reinterpret_cast<uintptr_t>(p) / LINE_BYTES;
-		auto found = stack_lines_.find(key);
-
-		if (found != stack_lines_.end())
-			return found->second;
-		for (const Thread &thread : threads_) {
-			const volatile char *at = static_cast<const volatile char *>(p);
-
-			if (at >= thread.stack_end || at < thread.stack_end - STACK_BYTES)
-				continue;
-			lines_.emplace_back();
-			int line = static_cast<int>(lines_.size() - 1);
-
-			stack_lines_.emplace(key, line);
-			return line;
-		}
-		throw std::logic_error("sim: an access to memory that is not simulated");
 	}
 	int distance(int a, int b) const
 	{
@@ -386,14 +327,6 @@ private:
 	void nap();
 	uint64_t paired(volatile void *p, unsigned int size, enum hf_sim_rmw kind, uint64_t a,
 			uint64_t b, bool *ok);
-	/* Scheduling. */
-	void give_up(State state);
-	void next_thread(Processor &processor, Time time);
-	void start_thread(Processor &processor, int thread, Time time);
-	void ready(int thread, Time time);
-	void enqueue(Processor &processor, int thread, Time time);
-	void preempt();
-	void end_slice(const Event &event);
 };
 
 Engine *engine;
@@ -410,13 +343,8 @@ std::vector<char *> stacks, snapshots;
 char *stack_of(size_t thread)
 {
 	while (stacks.size() <= thread) {
-		void *p = mmap(nullptr, STACK_BYTES, PROT_READ | PROT_WRITE,
-			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-		if (p == MAP_FAILED)
-			throw std::runtime_error("sim: no memory for another stack");
-		stacks.push_back(static_cast<char *>(p));
-		snapshots.push_back(static_cast<char *>(malloc(SNAPSHOT_BYTES)));
+		stacks.push_back(new char[STACK_BYTES]);
+		snapshots.push_back(new char[SNAPSHOT_BYTES]);
 	}
 	return stacks[thread];
 }
@@ -445,8 +373,6 @@ void Engine::sync()
 		resume_at(current_->now, current_->id);
 		to_scheduler();
 	}
-	if (processor().must_switch)
-		preempt(); /* an event resumes it, so E1 still holds */
 }
 
 /* ---- Requests ----------------------------------------------------------------------------- */
@@ -645,12 +571,6 @@ void Engine::arrive(const Event &event)
 		accessed(time + l1_);
 		changed(line, time + l1_);
 		next_store(at, time + l1_);
-	} else if (event.request.kind == Kind::EXCLUSIVE) {
-		Thread &thread = thread_at(event.request.thread);
-
-		thread.result = get(thread.p, thread.size);
-		accessed(time + l1_);
-		resume_at(time + l1_, thread.id);
 	} else if (event.request.kind != Kind::PREFETCH) {
 		Thread &thread = thread_at(event.request.thread);
 
@@ -675,20 +595,10 @@ void Engine::dispatch(const Event &event)
 
 		if (thread.generation != event.generation)
 			break;
-		if (thread.state == State::MONITOR) {
-			thread.generation++;
-			run_thread(thread, event.time);
-		} else if (thread.state == State::PARKED) {
-			thread.generation++;
-			thread.parked_result = 2;
-			parked_.erase(std::find(parked_.begin(), parked_.end(), thread.id));
-			ready(thread.id, event.time);
-		}
+		thread.generation++;
+		run_thread(thread, event.time);
 		break;
 	}
-	case What::SLICE:
-		end_slice(event);
-		break;
 	case What::AT_HOME:
 		line_at(event.line).queue.push_back(event.request);
 		serve(event.line, event.time);
@@ -748,7 +658,7 @@ void Engine::next_store(Processor &at, Time time)
 	}
 	if (at.must_drain && at.stores.empty()) {
 		at.must_drain = false;
-		resume_at(time, at.current);
+		resume_at(time, at.thread);
 	}
 }
 
@@ -949,17 +859,9 @@ uint64_t Engine::paired(volatile void *p, unsigned int size, enum hf_sim_rmw kin
 	Line &line = line_at(index);
 
 	for (;;) {
-		uint64_t old;
-
 		sync();
-		if (m_.llsc_exclusive != 0 && !owns(line, cache())) {
-			thread.p = p;
-			thread.size = size;
-			wait_for(index, Kind::EXCLUSIVE);
-			old = thread.result;
-		} else {
-			old = load(p, size, nullptr);
-		}
+		uint64_t old = load(p, size, nullptr);
+
 		if (kind == HF_SIM_CMPXCHG && old != a) {
 			stats.swaps++;
 			stats.failed_swaps++;
@@ -999,7 +901,7 @@ uint64_t Engine::rmw(volatile void *p, unsigned int size, enum hf_sim_rmw kind, 
 	Thread &thread = *current_;
 	int index = line_of(p);
 	Line &line = line_at(index);
-	bool far = (kind == HF_SIM_CMPXCHG ? m_.far_swap : m_.far_add) != 0;
+	bool far = kind != HF_SIM_CMPXCHG && m_.far_add != 0;
 
 	advance(instruction_ + slip());
 	thread.takes = kind == HF_SIM_SWAP ? swap_ : rmw_;
@@ -1079,12 +981,6 @@ uint32_t Engine::hints(uint32_t ns) const
 	return static_cast<uint32_t>(static_cast<Time>(ns) * 1000 / std::max<Time>(hint_, 1)) + 1;
 }
 
-uint64_t Engine::now_ns()
-{
-	current_->poll.at = nullptr;
-	return static_cast<uint64_t>(current_->now) / 1000;
-}
-
 uint32_t Engine::node_get()
 {
 	for (unsigned int n = 0; n < NODES; n++) {
@@ -1112,241 +1008,25 @@ void Engine::operation()
 
 void Engine::work(double ns)
 {
-	Thread &thread = *current_;
-	Time left = with_jitter(ns);
-
-	thread.poll.at = nullptr;
-	while (oversubscribed_ && left > WORK_STEP) {
-		thread.now += WORK_STEP;
-		left -= WORK_STEP;
-		sync();
-	}
-	thread.now += left;
-}
-
-/* ---- Scheduling --------------------------------------------------------------------------- */
-
-/* The current thread enters @state and leaves its processor; returns when it is scheduled again. */
-void Engine::give_up(State state)
-{
-	Thread &thread = *current_;
-	Processor &here = processor();
-
-	drain();
-	thread.ran += thread.now - thread.since;
-	thread.state = state;
-	here.current = -1;
-	next_thread(here, thread.now);
-	if (state == State::FINISHED)
-		return;
-	if (state == State::READY)
-		enqueue(here, thread.id, thread.now);
-	to_scheduler();
-}
-
-void Engine::start_thread(Processor &at, int id, Time time)
-{
-	Thread &thread = thread_at(id);
-
-	at.current = id;
-	at.slice_from = time;
-	at.must_switch = false;
-	at.slice++;
-	thread.processor = at.id;
-	thread.state = State::RUNNING;
-	thread.now = std::max(thread.now, time);
-	thread.since = time;
-	resume_at(time, id);
-	if (!at.queue.empty())
-		push(time + from_ns(m_.slice_us * 1000), What::SLICE, -1, { id, at.id, Kind::READ },
-		     at.slice);
-}
-
-/* Starts the ready thread that has run least; if this queue is empty, one of the longest queue. */
-void Engine::next_thread(Processor &at, Time time)
-{
-	Processor *from = &at;
-
-	for (Processor &other : processors_) {
-		if (at.queue.empty() && other.queue.size() > from->queue.size())
-			from = &other;
-	}
-	at.must_switch = false;
-	at.slice++;
-	if (from->queue.empty())
-		return;
-	size_t best = 0;
-
-	for (size_t i = 1; i < from->queue.size(); i++) {
-		if (thread_at(from->queue[i]).ran < thread_at(from->queue[best]).ran)
-			best = i;
-	}
-	int id = from->queue[best];
-
-	from->queue.erase(from->queue.begin() + static_cast<ptrdiff_t>(best));
-	start_thread(at, id, time + from_ns(m_.switch_ns));
-}
-
-void Engine::enqueue(Processor &at, int id, Time time)
-{
-	thread_at(id).state = State::READY;
-	at.queue.push_back(id);
-	if (at.current >= 0 && at.queue.size() == 1)
-		push(std::max(time, at.slice_from + from_ns(m_.slice_us * 1000)), What::SLICE, -1,
-		     { at.current, at.id, Kind::READ }, at.slice);
-}
-
-/* Makes a parked thread ready, on an idle processor if there is one. */
-void Engine::ready(int id, Time time)
-{
-	Thread &thread = thread_at(id);
-	Processor *at = &processor_at(thread.processor);
-	Time least = INT64_MAX;
-
-	for (const Thread &other : threads_) {
-		if (other.state != State::PARKED && other.state != State::FINISHED &&
-		    other.id != id)
-			least = std::min(least, other.ran);
-	}
-	if (least != INT64_MAX)
-		thread.ran = std::max(thread.ran, least - WAKE_CREDIT);
-	if (at->current >= 0) {
-		for (Processor &other : processors_) {
-			if (other.current < 0) {
-				at = &other;
-				break;
-			}
-			if (other.queue.size() < at->queue.size())
-				at = &other;
-		}
-	}
-	if (at->current < 0) {
-		start_thread(*at, id, time + from_ns(m_.wake_ns));
-		return;
-	}
-	const Thread &running = thread_at(at->current);
-	Time ran = running.ran + (time - running.since);
-
-	enqueue(*at, id, time);
-	if (ran - thread.ran > WAKE_PREEMPTS)
-		push(time + from_ns(m_.wake_ns), What::SLICE, -1,
-		     { at->current, at->id, Kind::READ }, at->slice);
-}
-
-void Engine::end_slice(const Event &event)
-{
-	Processor &at = processor_at(event.request.processor);
-
-	if (at.slice != event.generation || at.current < 0 || at.queue.empty())
-		return;
-	Thread &thread = thread_at(at.current);
-
-	at.must_switch = true;
-	if (thread.state != State::NAPPING && thread.state != State::MONITOR)
-		return;
-	thread.generation++;
-	thread.state = State::RUNNING;
-	resume_at(event.time, thread.id);
-}
-
-void Engine::preempt()
-{
-	processor().must_switch = false;
-	if (processor().queue.empty())
-		return;
-	stats.preemptions++;
 	current_->poll.at = nullptr;
-	give_up(State::READY);
-}
-
-void Engine::yield()
-{
-	advance(from_ns(m_.syscall_ns));
-	if (!processor().queue.empty())
-		give_up(State::READY);
-}
-
-/* As membarrier(): interrupts the running processors, and waits until store buffers are empty. */
-void Engine::barrier_all()
-{
-	bool others = false;
-
-	for (const Processor &at : processors_)
-		others = others || (at.current >= 0 && at.current != current_->id);
-	advance(from_ns(m_.syscall_ns + (others ? m_.switch_ns : 0)));
-	drain();
-	for (const Processor &at : processors_) {
-		while (!at.stores.empty())
-			advance(BARRIER_STEP);
-	}
-}
-
-int Engine::park(const volatile void *word, uint32_t expected, uint64_t deadline)
-{
-	Thread &thread = *current_;
-
-	advance(from_ns(m_.syscall_ns / 2));
-	drain();
-	/* Comparing the word and queueing the thread are atomic, as in the kernel. */
-	if (static_cast<uint32_t>(load(word, 4, nullptr)) != expected) {
-		thread.now += from_ns(m_.syscall_ns / 2);
-		return 1;
-	}
-	if (deadline != UINT64_MAX && static_cast<uint64_t>(thread.now) / 1000 >= deadline)
-		return 2;
-	stats.parks++;
-	thread.parked_at = word;
-	thread.parked_result = 0;
-	parked_.push_back(thread.id);
-	if (deadline != UINT64_MAX)
-		push(static_cast<Time>(deadline) * 1000, What::TIMER, -1,
-		     { thread.id, thread.processor, Kind::READ }, thread.generation);
-	give_up(State::PARKED);
-	thread.now += from_ns(m_.syscall_ns / 2);
-	return thread.parked_result;
-}
-
-uint32_t Engine::unpark(const volatile void *word, uint32_t n)
-{
-	uint32_t woken = 0;
-
-	advance(from_ns(m_.syscall_ns));
-	for (size_t i = 0; i < parked_.size() && woken < n;) {
-		Thread &thread = thread_at(parked_[i]);
-
-		if (thread.parked_at != word) {
-			i++;
-			continue;
-		}
-		parked_.erase(parked_.begin() + static_cast<ptrdiff_t>(i));
-		thread.generation++;
-		woken++;
-		ready(thread.id, current_->now);
-	}
-	return woken;
+	current_->now += with_jitter(ns);
 }
 
 /* ---- A run -------------------------------------------------------------------------------- */
-
-/* Processor time, not wall time: other load of the host must not cut a run. */
-double processor_seconds()
-{
-	timespec now;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
 
 Result Engine::go()
 {
 	size_t caches = static_cast<size_t>(m_.caches());
 	size_t n = static_cast<size_t>(run_.threads);
-	double from = processor_seconds();
 	Result result;
 
 	if (caches > MOST_CACHES)
 		throw std::runtime_error("cores: 1 to 512 of them are simulated, not " +
 					 std::to_string(caches));
+	if (run_.threads > m_.processors())
+		throw std::runtime_error(std::to_string(run_.threads) +
+					 " threads: the machine has " +
+					 std::to_string(m_.processors()) + " processors");
 	for (size_t i = 0; i < caches; i++)
 		places_.push_back({ static_cast<int>(i) / static_cast<int>(m_.cores),
 				    static_cast<int>(i) / static_cast<int>(m_.cores) /
@@ -1371,13 +1051,12 @@ Result Engine::go()
 		(void)random();
 	begin_ = from_ns(run_.warm_up_ns);
 	end_ = begin_ + from_ns(run_.window_ns);
-	lines_.assign(memory_used / LINE_BYTES + 1, Line());
+	lines_.assign(sizeof(memory) / LINE_BYTES, Line());
 	processors_.resize(static_cast<size_t>(m_.processors()));
 	for (size_t i = 0; i < processors_.size(); i++) {
 		processors_[i].id = static_cast<int>(i);
 		processors_[i].cache = static_cast<int>(i % caches);
 	}
-	oversubscribed_ = n > processors_.size();
 	threads_.resize(n);
 	for (size_t i = 0; i < n; i++) {
 		Thread &thread = threads_[i];
@@ -1398,17 +1077,13 @@ Result Engine::go()
 
 				*me.scheduler = std::move(scheduler);
 				run_.body(me.id);
-				give_up(State::FINISHED);
+				drain();
+				me.state = State::FINISHED;
 				return std::move(*me.scheduler);
 			});
+		processor_at(thread.processor).thread = thread.id;
 		/* Threads begin at random times. */
-		Time at = static_cast<Time>(random() % 200000);
-		Processor &here = processor_at(thread.processor);
-
-		if (here.current < 0)
-			start_thread(here, thread.id, at);
-		else
-			enqueue(here, thread.id, at);
+		resume_at(static_cast<Time>(random() % 200000), thread.id);
 	}
 	Time reached = 0;
 
@@ -1419,8 +1094,7 @@ Result Engine::go()
 		heap_.pop_back();
 		reached = event.time;
 		dispatch(event);
-		if (stats.events >= run_.event_limit ||
-		    (stats.events % 4096 == 0 && processor_seconds() - from > run_.limit_s)) {
+		if (stats.events >= run_.event_limit) {
 			result.cut = true;
 			break;
 		}
@@ -1466,33 +1140,10 @@ Result run(const Run &run)
 	return result;
 }
 
-void *allocate(size_t bytes, size_t alignment)
+void *new_object()
 {
-	if (!memory)
-		reset_memory();
-	memory_used = (memory_used + alignment - 1) & ~(alignment - 1);
-	if (memory_used + bytes > MEMORY_BYTES)
-		throw std::runtime_error("sim: no memory left");
-	void *p = memory + memory_used;
-
-	memory_used += bytes;
-	return p;
-}
-
-/* The queue nodes of 1024 threads are at the start. */
-void reset_memory()
-{
-	shared_table = nullptr;
-	if (!memory) {
-		void *p = mmap(nullptr, MEMORY_BYTES, PROT_READ | PROT_WRITE,
-			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-		if (p == MAP_FAILED)
-			throw std::runtime_error("sim: no memory");
-		memory = static_cast<char *>(p);
-	}
-	memset(memory, 0, MEMORY_BYTES);
-	memory_used = NODES * NODE_BYTES * 1024;
+	memset(memory, 0, sizeof(memory));
+	return memory + OBJECT;
 }
 
 } // namespace sim
@@ -1540,14 +1191,6 @@ SIM(uint32_t, hf_sim_processors, (void), processors())
 SIM(unsigned int, hf_sim_thread, (void), thread_number())
 SIM(uint32_t, hf_sim_node_get, (void), node_get())
 SIM(void, hf_sim_node_put, (uint32_t index), node_put(index))
-SIM(int, hf_sim_park, (const volatile void *word, uint32_t expected, uint64_t deadline),
-    park(word, expected, deadline))
-SIM(uint32_t, hf_sim_unpark, (const volatile void *word, uint32_t n), unpark(word, n))
-SIM(uint64_t, hf_sim_now, (void), now_ns())
-SIM(void, hf_sim_yield, (void), yield())
-SIM(uint32_t, hf_sim_processor, (void), processor_number())
-SIM(void, hf_sim_barrier_all, (void), barrier_all())
-SIM(int32_t *, hf_sim_local, (unsigned int index), local(index))
 SIM(bool, hf_sim_done, (void), done())
 SIM(void, hf_sim_op, (void), operation())
 SIM(void, hf_sim_work, (double ns), work(ns))
@@ -1558,13 +1201,6 @@ SIM(void, hf_sim_fallback, (bool fallback), note_fallback(fallback))
 void *hf_sim_node(uint32_t index)
 {
 	return sim::memory + (index - 1) * sim::NODE_BYTES;
-}
-
-void *hf_sim_table(size_t bytes)
-{
-	if (!sim::shared_table)
-		sim::shared_table = sim::allocate(bytes);
-	return sim::shared_table;
 }
 
 } // extern "C"

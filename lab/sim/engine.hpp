@@ -10,7 +10,7 @@
  * State
  *   thread      a fiber, with the time that it has reached. It runs until an event is due before
  *               its next access.
- *   processor   a hardware thread: store buffer, time slice, queue of ready threads
+ *   processor   a hardware thread with its store buffer; it runs at most one thread
  *   line        64 bytes: an owner or sharers, and a queue of requests at its home
  *
  *     request --way--> queue at the home --arbitration--> [owner holds] --way--> requester: access
@@ -40,9 +40,8 @@ struct Stats {
 	uint64_t transfers = 0;               /* of lines between caches */
 	uint64_t swaps = 0, failed_swaps = 0; /* compare-and-swaps */
 	uint64_t naps = 0;                    /* sleeps of polling threads: E3 */
-	uint64_t preemptions = 0, parks = 0;
-	int64_t lock_ps = 0, unlock_ps = 0; /* time in a lock's operations, of all threads */
-	uint64_t fallbacks = 0;             /* operations of a lockref that took the lock */
+	int64_t lock_ps = 0, unlock_ps = 0;   /* time in a lock's operations, of all threads */
+	uint64_t fallbacks = 0;               /* operations of a lockref that took the lock */
 };
 
 struct Result {
@@ -50,7 +49,7 @@ struct Result {
 	uint64_t all = 0;                 /* of all threads, also before and after the window */
 	double window_ns = 0;
 	Stats stats;
-	bool cut = false;           /* a limit ended the run */
+	bool cut = false;           /* the limit of events ended the run */
 	double longest_wait_ns = 0; /* between two operations of one thread */
 
 	uint64_t total() const;
@@ -63,8 +62,7 @@ struct Run {
 	int threads = 1;
 	double warm_up_ns = 0, window_ns = 0;
 	uint64_t seed = 1;
-	double limit_s = 60;               /* processor time on the host */
-	uint64_t event_limit = UINT64_MAX; /* does not depend on the host */
+	uint64_t event_limit = UINT64_MAX;
 	std::function<void(int)> body;
 	/* Where each thread starts; empty = one thread on each core, then on its siblings. */
 	std::vector<int> processors;
@@ -74,9 +72,8 @@ struct Run {
 /* Throws std::runtime_error if threads wait for ever. */
 Result run(const Run &run);
 
-/* Zeroed memory whose lines are simulated. reset_memory() frees all of it. */
-void *allocate(size_t bytes, size_t alignment = 128);
-void reset_memory();
+/* Zeroes the simulated memory; returns HF_SIM_OBJECT_BYTES of it. */
+void *new_object();
 
 } // namespace sim
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <dirent.h>
+#include <filesystem>
 #include <stdexcept>
 
 #define TOML_HEADER_ONLY 1
@@ -201,7 +201,7 @@ Machine load_machine(const std::string &path)
 std::string machine_path(const std::string &name)
 {
 	if (name.find('/') != std::string::npos ||
-	    (name.size() > 5 && name.compare(name.size() - 5, 5, ".toml") == 0))
+	    std::filesystem::path(name).extension() == ".toml")
 		return name;
 	return HF_SIM_MACHINES "/" + name + ".toml";
 }
@@ -209,17 +209,11 @@ std::string machine_path(const std::string &name)
 std::vector<std::string> machine_names()
 {
 	std::vector<std::string> names;
-	DIR *folder = opendir(HF_SIM_MACHINES);
 
-	if (!folder)
-		throw std::runtime_error("can't open " HF_SIM_MACHINES);
-	while (const dirent *entry = readdir(folder)) {
-		std::string name = entry->d_name;
-
-		if (name.size() > 5 && name.compare(name.size() - 5, 5, ".toml") == 0)
-			names.push_back(name.substr(0, name.size() - 5));
+	for (const auto &entry : std::filesystem::directory_iterator(HF_SIM_MACHINES)) {
+		if (entry.path().extension() == ".toml")
+			names.push_back(entry.path().stem());
 	}
-	closedir(folder);
 	std::sort(names.begin(), names.end());
 	return names;
 }
@@ -258,11 +252,10 @@ static double message_ns(const Machine &machine, int a, int b)
 {
 	const struct hf_sim_arch &arch = machine.arch == "x86_64" ? hf_sim_arch_x86_64
 								  : hf_sim_arch_aarch64;
-	const struct hf_sim_variant &variant = arch.variants[arch.count - 1];
+	const struct hf_sim_variant &variant = arch.variants[arch.count - 1]; /* message */
 	Run one;
 
-	reset_memory();
-	void *object = allocate(HF_SIM_OBJECT_BYTES);
+	void *object = new_object();
 
 	variant.init(object);
 	one.machine = &machine;

@@ -52,16 +52,10 @@ enum class Arbitration { FIFO, RANDOM, NEAREST };
 	X(nearest_share, "nearest first: share of the choices that take the nearest")              \
 	X(slip_ns, "mean delay of one read-modify-write in eight")                                 \
 	X(far_add, "1 = adds and exchanges are done at the home")                                  \
-	X(far_swap, "1 = compare-and-swaps too")                                                   \
 	X(far_ns, "one of them at the home")                                                       \
 	X(llsc, "1 = a read-modify-write is a load-exclusive and a store-exclusive")               \
-	X(llsc_exclusive, "1 = the load-exclusive fetches the line for writing")                   \
 	X(monitor_cycles, "from the event to the instruction after WFE")                           \
-	X(tso, "1 = a read-modify-write waits for all stores before it")                           \
-	X(slice_us, "time slice")                                                                  \
-	X(switch_ns, "switching between two threads")                                              \
-	X(syscall_ns, "one system call: park, unpark, yield")                                      \
-	X(wake_ns, "from the wake-up to the first instruction, on an idle processor")
+	X(tso, "1 = a read-modify-write waits for all stores before it")
 
 struct Parameter {
 	double value;

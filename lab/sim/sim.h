@@ -39,20 +39,6 @@ uint32_t hf_sim_node_get(void);
 void hf_sim_node_put(uint32_t index);
 void *hf_sim_node(uint32_t index);
 
-/* As hf_env_park() and so on. hf_sim_park() returns 0 = woken, 1 = changed, 2 = timed out. */
-int hf_sim_park(const volatile void *word, uint32_t expected, uint64_t deadline);
-uint32_t hf_sim_unpark(const volatile void *word, uint32_t n);
-uint64_t hf_sim_now(void);
-void hf_sim_yield(void);
-uint32_t hf_sim_processor(void);
-void hf_sim_barrier_all(void);
-
-/* Memory that exists once per process and is zeroed before each run. init() must call it first. */
-void *hf_sim_table(size_t bytes);
-
-/* Thread-local words of a simulated thread, 0 at first. */
-int32_t *hf_sim_local(unsigned int index);
-
 /* For the loops: true after the end of the run; counts an operation; works for so many ns. */
 bool hf_sim_done(void);
 void hf_sim_op(void);
@@ -63,18 +49,14 @@ void hf_sim_spent(int64_t lock, int64_t unlock);
 /* Notes an operation of a lockref that was not inline, and whether it took the lock. */
 void hf_sim_fallback(bool fallback);
 
-/* The knob `beside`: no other lock, the spinlock of arm64 until Linux 4.18, or the one since. */
-enum hf_sim_beside { HF_SIM_ALONE, HF_SIM_TICKET, HF_SIM_MCS };
-
 /* Constants of arch/<cpu>/constants.h and of other headers that a run can change. */
 struct hf_sim_knobs {
 	/* enum hf_wait_policy */
 	int lock_swap, count_few, count_many, free_lock, my_turn, my_node, queue;
-	uint32_t late_min_ns, late_max_ns; /* HF_WAIT_LATE */
-	uint32_t retries;                  /* HF_LOCKREF_RETRIES */
-	uint32_t passes, patience_ns;      /* of internal/spinlock_queued.h */
-	uint32_t beside; /* enum hf_sim_beside: another lock that a lockref's pair takes twice */
-	uint32_t single; /* 1 = only the get of a count's pair */
+	uint32_t retries;             /* HF_LOCKREF_RETRIES */
+	uint32_t passes, patience_ns; /* of internal/spinlock_queued.h */
+	bool beside;                  /* a lockref's pair takes an MCS lock twice */
+	bool single;                  /* only the get of a count's pair */
 };
 extern struct hf_sim_knobs hf_sim_knobs;
 
@@ -90,15 +72,11 @@ struct hf_sim_variant {
 };
 
 struct hf_sim_arch {
-	const char *name;
 	struct hf_sim_knobs knobs; /* the defaults */
 	const struct hf_sim_variant *variants;
 	size_t count;
 };
 extern const struct hf_sim_arch hf_sim_arch_x86_64, hf_sim_arch_aarch64;
-
-/* The mutex, whose sources are compiled in mutex_loops.c; it has no knobs. */
-extern const struct hf_sim_arch hf_sim_mutex_x86_64, hf_sim_mutex_aarch64;
 
 /* The headers' values of the knobs that no arch file defines (defaults.c); the others are 0. */
 extern const struct hf_sim_knobs hf_sim_defaults;

@@ -18,30 +18,19 @@
 namespace sim
 {
 
-const std::vector<std::string> &table_names()
+static const struct hf_sim_arch &arch_of(const Machine &machine)
 {
-	static const std::vector<std::string> list = { "lockref", "refcount", "rcuref", "spinlock",
-						       "mutex" };
-
-	return list;
+	return machine.arch == "x86_64" ? hf_sim_arch_x86_64 : hf_sim_arch_aarch64;
 }
 
-/* The list of loops.c, with the default knobs, and that of mutex_loops.c. */
-static std::vector<const struct hf_sim_arch *> lists_of(const std::string &arch)
-{
-	if (arch == "x86_64")
-		return { &hf_sim_arch_x86_64, &hf_sim_mutex_x86_64 };
-	return { &hf_sim_arch_aarch64, &hf_sim_mutex_aarch64 };
-}
-
-static const struct hf_sim_variant *find(const std::string &arch, const std::string &table,
+static const struct hf_sim_variant *find(const Machine &machine, const std::string &table,
 					 const std::string &name)
 {
-	for (const struct hf_sim_arch *list : lists_of(arch)) {
-		for (size_t i = 0; i < list->count; i++) {
-			if (table == list->variants[i].table && name == list->variants[i].name)
-				return &list->variants[i];
-		}
+	const struct hf_sim_arch &arch = arch_of(machine);
+
+	for (size_t i = 0; i < arch.count; i++) {
+		if (table == arch.variants[i].table && name == arch.variants[i].name)
+			return &arch.variants[i];
 	}
 	return nullptr;
 }
@@ -50,11 +39,9 @@ std::vector<std::string> default_variants(const std::string &table)
 {
 	std::vector<std::string> names;
 
-	for (const struct hf_sim_arch *list : lists_of("x86_64")) {
-		for (size_t i = 0; i < list->count; i++) {
-			if (table == list->variants[i].table)
-				names.push_back(list->variants[i].name);
-		}
+	for (size_t i = 0; i < hf_sim_arch_x86_64.count; i++) {
+		if (table == hf_sim_arch_x86_64.variants[i].table)
+			names.push_back(hf_sim_arch_x86_64.variants[i].name);
 	}
 	if (table == "lockref")
 		names.insert(names.begin() + 2, { "bounded-15", "bounded wait=none" });
@@ -96,14 +83,12 @@ static std::string set_knobs(const std::string &variant)
 	std::string name, word;
 	struct hf_sim_knobs &k = hf_sim_knobs;
 	const std::map<std::string, uint32_t *> numbers = { { "passes", &k.passes },
-							    { "patience", &k.patience_ns },
-							    { "late-min", &k.late_min_ns },
-							    { "late-max", &k.late_max_ns } };
+							    { "patience", &k.patience_ns } };
 
 	words >> name;
 	while (words >> word) {
 		if (word == "single") {
-			k.single = 1;
+			k.single = true;
 			continue;
 		}
 		size_t equals = word.find('=');
@@ -115,8 +100,8 @@ static std::string set_knobs(const std::string &variant)
 				k.my_node = k.queue = policy(variant, value);
 		} else if (what == "count") {
 			k.count_few = k.count_many = policy(variant, value);
-		} else if (what == "beside" && (value == "ticket" || value == "mcs")) {
-			k.beside = value == "ticket" ? HF_SIM_TICKET : HF_SIM_MCS;
+		} else if (word == "beside=mcs") {
+			k.beside = true;
 		} else if (numbers.count(what)) {
 			*numbers.at(what) = number(variant, value);
 		} else {
@@ -140,10 +125,7 @@ static double window_of(const Case &one)
 {
 	if (one.window_ns > 0)
 		return one.window_ns;
-	double window = 150000 + one.threads * (30000 + 8 * (one.work_ns + one.between_ns));
-
-	/* A mutex may stay with a thread for a turn of up to a millisecond. */
-	return one.table == "mutex" ? std::max(window, 1e7) : window;
+	return 150000 + one.threads * (30000 + 8 * (one.work_ns + one.between_ns));
 }
 
 Outcome simulate(const Case &one)
@@ -151,22 +133,19 @@ Outcome simulate(const Case &one)
 	Outcome out = {};
 	Run r;
 
-	hf_sim_knobs = lists_of(one.machine.arch).front()->knobs;
-	hf_sim_knobs.late_min_ns = hf_sim_defaults.late_min_ns;
-	hf_sim_knobs.late_max_ns = hf_sim_defaults.late_max_ns;
+	hf_sim_knobs = arch_of(one.machine).knobs;
 	hf_sim_knobs.retries = hf_sim_defaults.retries;
 	hf_sim_knobs.passes = hf_sim_defaults.passes;
 	hf_sim_knobs.patience_ns = hf_sim_defaults.patience_ns;
 	std::string name = set_knobs(one.variant);
-	const struct hf_sim_variant *variant = find(one.machine.arch, one.table, name);
+	const struct hf_sim_variant *variant = find(one.machine, one.table, name);
 
 	if (!variant)
 		throw std::runtime_error("no variant '" + one.variant + "' in the table " +
 					 one.table);
-	if (hf_sim_knobs.single && (variant->is_lock || one.table == "mutex"))
+	if (hf_sim_knobs.single && variant->is_lock)
 		throw std::runtime_error("'" + one.variant + "': a lock is a pair");
-	reset_memory();
-	void *object = allocate(HF_SIM_OBJECT_BYTES);
+	void *object = new_object();
 
 	variant->init(object);
 	r.machine = &one.machine;
@@ -175,7 +154,6 @@ Outcome simulate(const Case &one)
 	/* Long enough for each thread to do a pair, or to retry until it falls back to the lock. */
 	r.warm_up_ns = std::max(r.window_ns / 4, one.threads * 25000.0);
 	r.seed = one.seed;
-	r.limit_s = one.limit_s;
 	r.event_limit = one.event_limit;
 	r.processors = one.processors;
 	r.naps = one.naps;
@@ -198,8 +176,6 @@ Outcome simulate(const Case &one)
 	out.longest_wait_ns = result.longest_wait_ns;
 	out.lock_ns = static_cast<double>(s.lock_ps) / 1000 / all;
 	out.unlock_ns = static_cast<double>(s.unlock_ps) / 1000 / all;
-	out.preemptions = static_cast<double>(s.preemptions) / all;
-	out.parks = static_cast<double>(s.parks) / all;
 	out.events = s.events;
 	out.naps = s.naps;
 	out.operations = static_cast<uint64_t>(n);
@@ -291,22 +267,20 @@ Machine prepare(const Machine &file, const std::string &class_name, const Settin
 	return machine;
 }
 
-/* True if this parameter has no effect on runs with so many threads. */
-static bool has_no_effect(const std::string &name, const Machine &machine, int most_threads)
+/* True if this parameter has no effect on runs of the machine. */
+static bool has_no_effect(const std::string &name, const Machine &machine)
 {
-	if (name == "switch_ns")
-		return most_threads <= machine.processors();
 	if (name == "hold_cycles")
 		return machine.hold_cycles == 0;
 	return name == "nearest_share" && machine.arbitration != Arbitration::NEAREST;
 }
 
-std::vector<Machine> sweep(const Machine &prepared, int most_threads, const Settings &settings)
+std::vector<Machine> sweep(const Machine &prepared, const Settings &settings)
 {
 	std::vector<Machine> list = { prepared };
 
 	for (const auto &[name, parameter] : prepared.parameters) {
-		bool is_set = has_no_effect(name, prepared, most_threads);
+		bool is_set = has_no_effect(name, prepared);
 
 		for (const auto &[set, value] : settings)
 			is_set = is_set || set == name;
@@ -348,59 +322,44 @@ static Range range_of(const std::vector<const Outcome *> &outcomes, double Outco
 	return { values[values.size() / 2], values.front(), values.back() };
 }
 
-/* The runs of a row: the first machine with each seed, then the other machines with seed 1. */
-static void add_cases(const Plan &plan, const std::vector<Machine> &machines, Row *row,
-		      std::vector<Case> *cases)
-{
-	Case one;
-
-	one.table = row->table;
-	one.variant = row->variant;
-	one.threads = row->threads;
-	one.work_ns = row->work_ns;
-	one.between_ns = row->between_ns;
-	one.window_ns = plan.window_ns;
-	one.limit_s = plan.limit_s;
-	one.event_limit = plan.event_limit;
-	for (size_t m = 0; m < machines.size(); m++) {
-		int seeds = m == 0 ? plan.seeds : 1;
-
-		one.machine = machines[m];
-		for (int s = 1; s <= seeds; s++) {
-			one.seed = static_cast<uint64_t>(s);
-			cases->push_back(one);
-			row->runs++;
-		}
-	}
-}
-
 std::vector<Row> rows_of(const Plan &plan)
 {
 	std::vector<Case> cases;
 	std::vector<Row> rows;
-	int most = *std::max_element(plan.threads.begin(), plan.threads.end());
+	Case one = plan.of;
+	std::vector<Machine> machines;
+	/* A row: the first machine with each seed, then the other machines with seed 1. */
+	auto add = [&] {
+		Row row;
+
+		one.machine = machines.front();
+		row.of = one;
+		for (int seed = 1; seed <= plan.seeds; seed++) {
+			one.seed = static_cast<uint64_t>(seed);
+			cases.push_back(one);
+		}
+		one.seed = 1;
+		for (size_t m = 1; m < machines.size(); m++) {
+			one.machine = machines[m];
+			cases.push_back(one);
+		}
+		row.runs = static_cast<size_t>(plan.seeds) + machines.size() - 1;
+		rows.push_back(row);
+	};
 
 	for (const std::string &class_name : plan.class_names) {
-		std::vector<Machine> machines =
-			sweep(prepare(plan.file, class_name, plan.settings), most, plan.settings);
-
+		machines = sweep(prepare(plan.file, class_name, plan.settings), plan.settings);
 		if (!plan.sweep)
 			machines.resize(1);
-		/* In the order of the rows. */
 		for (const std::string &variant : plan.variants) {
+			one.variant = variant;
 			for (double between : plan.between) {
+				one.between_ns = between;
 				for (double work : plan.work) {
+					one.work_ns = work;
 					for (int threads : plan.threads) {
-						Row row;
-
-						row.table = plan.table;
-						row.variant = variant;
-						row.class_name = class_name;
-						row.threads = threads;
-						row.work_ns = work;
-						row.between_ns = between;
-						rows.push_back(row);
-						add_cases(plan, machines, &rows.back(), &cases);
+						one.threads = threads;
+						add();
 					}
 				}
 			}
@@ -412,7 +371,7 @@ std::vector<Row> rows_of(const Plan &plan)
 	for (Row &row : rows) {
 		std::vector<const Outcome *> good;
 
-		for (int i = 0; i < row.runs; i++, at++) {
+		for (size_t i = 0; i < row.runs; i++, at++) {
 			const Outcome &o = outcomes[at];
 
 			row.cut += o.cut;

@@ -24,7 +24,6 @@ struct Case {
 	double work_ns = 0;    /* between two pairs */
 	double window_ns = 0;  /* 0 = depends on the number of threads */
 	uint64_t seed = 1;
-	double limit_s = 60;
 	uint64_t event_limit = UINT64_MAX;
 	std::vector<int> processors; /* of each thread; empty = each on its own core first */
 	bool naps = true;            /* engine.hpp, E3 */
@@ -39,16 +38,14 @@ struct Outcome {
 	double transfers; /* for each operation */
 	double longest_wait_ns;
 	double lock_ns, unlock_ns; /* of locks: time of each operation */
-	double preemptions, parks; /* for each operation */
 	uint64_t events, naps, operations;
-	bool cut; /* a limit ended the run */
+	bool cut; /* the limit of events ended the run */
 };
 
 /*
  * Runs a case. Its variant is a name of the table, followed by knobs:
  *   bounded-15  wait=none|hint|backoff|late (all policies)  count=... (of a count's retries)
- *   passes=N  patience=N  late-min=N  late-max=N (wait.h's HF_WAIT_LATE)
- *   beside=ticket|mcs (another lock that each pair of a lockref takes twice)
+ *   passes=N  patience=N  beside=mcs (another lock that each pair of a lockref takes twice)
  *   single (only the get of a count's pair: a counter that only grows)
  * Throws std::runtime_error if a count is wrong or the variant is unknown.
  */
@@ -57,9 +54,8 @@ Outcome simulate(const Case &one);
 /* Runs all cases in @jobs processes; long runs print their progress on stderr. */
 std::vector<Outcome> simulate_all(const std::vector<Case> &cases, int jobs);
 
-/* The variants of a table without --variants. */
+/* The variants of a table without --variants; none if there is no such table. */
 std::vector<std::string> default_variants(const std::string &table);
-const std::vector<std::string> &table_names();
 
 /* The machine of one class, with the settings of --set, calibrated. */
 using Settings = std::vector<std::pair<std::string, double>>;
@@ -67,10 +63,9 @@ Machine prepare(const Machine &file, const std::string &class_name, const Settin
 
 /*
  * That machine, then one machine for each other value of each parameter's `sweep`; without those
- * that have no effect with at most so many threads.
+ * that have no effect.
  */
-std::vector<Machine> sweep(const Machine &prepared, int most_threads,
-			   const Settings &settings = {});
+std::vector<Machine> sweep(const Machine &prepared, const Settings &settings = {});
 
 /* The processor of each thread: all hardware threads of a core before the next core. */
 std::vector<int> siblings_first(const Machine &machine, int threads);
@@ -80,21 +75,18 @@ struct Range {
 };
 
 struct Row {
-	std::string table, variant, class_name;
-	int threads;
-	double work_ns, between_ns;
+	Case of; /* its first run */
 	Range ns_per_op, fairness, retries, fallbacks, transfers, longest_wait_ns;
-	int runs = 0, cut = 0;
+	size_t runs = 0;
+	int cut = 0;
 };
 
 struct Plan {
 	Machine file;
-	std::string table;
+	Case of; /* the table, and what is the same for all runs */
 	std::vector<std::string> variants, class_names;
 	std::vector<int> threads;
-	std::vector<double> work, between = { 0 };
-	double window_ns = 0, limit_s = 60;
-	uint64_t event_limit = UINT64_MAX;
+	std::vector<double> work = { 0 }, between = { 0 };
 	int seeds = 3, jobs = 2;
 	bool sweep = true; /* also the other values of guessed parameters, one at a time */
 	Settings settings;

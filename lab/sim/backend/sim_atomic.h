@@ -73,7 +73,6 @@ typedef struct hf_atomic64 {
 #define HF_SIM_BOTH(bits)                                                                          \
 	HF_SIM_LOAD(bits, relaxed)                                                                 \
 	HF_SIM_LOAD(bits, acquire)                                                                 \
-	HF_SIM_LOAD(bits, seq_cst)                                                                 \
 	HF_SIM_STORE(bits, relaxed, 0)                                                             \
 	HF_SIM_STORE(bits, release, 1)                                                             \
 	HF_SIM_CMPXCHG_OF(bits, relaxed, false)                                                    \
@@ -88,18 +87,6 @@ HF_SIM_BOTH(32)
 HF_SIM_BOTH(64)
 HF_SIM_FETCH(32, xchg_acq_rel, HF_SIM_SWAP, true, +)
 HF_SIM_FETCH(32, xchg_seq_cst, HF_SIM_SWAP, true, +)
-HF_SIM_FETCH(32, fetch_add_seq_cst, HF_SIM_ADD, true, +)
-
-HF_INLINE void hf_atomic32_add_relaxed(hf_atomic32_t *p, uint32_t n)
-{
-	(void)hf_atomic32_fetch_add_relaxed(p, n);
-}
-
-HF_INLINE void hf_atomic64_store_seq_cst(hf_atomic64_t *p, uint64_t n)
-{
-	hf_sim_store(&p->value, 8, n, 1);
-	hf_sim_fence();
-}
 
 /* Nothing to do: simulated loads are in order. */
 HF_INLINE void hf_atomic32_fence_acquire(const hf_atomic32_t *p)
@@ -115,12 +102,6 @@ HF_INLINE void hf_atomic64_fence_acquire(const hf_atomic64_t *p)
 HF_INLINE void hf_atomic_fence_seq_cst(void)
 {
 	hf_sim_fence();
-}
-
-/* A compiler barrier; it pairs with hf_env_barrier_all() in another thread. */
-HF_INLINE void hf_atomic_fence_light(void)
-{
-	__asm__ volatile("" ::: "memory");
 }
 
 HF_INLINE void hf_atomic_fence_seq_cst_at_rmw(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sim_knobs - makes the policies of constants.h, and some times, variables. No include guard. */
+/* sim_knobs - makes the policies of constants.h variables. No include guard. */
 #undef HF_ARCH_WAIT_LOCK_SWAP
 #undef HF_ARCH_WAIT_COUNT_FEW
 #undef HF_ARCH_WAIT_COUNT_MANY
@@ -7,8 +7,6 @@
 #undef HF_ARCH_WAIT_MY_TURN
 #undef HF_ARCH_WAIT_MY_NODE
 #undef HF_ARCH_WAIT_QUEUE
-#define HF_WAIT_LATE_MIN_NS hf_sim_knobs.late_min_ns
-#define HF_WAIT_LATE_MAX_NS hf_sim_knobs.late_max_ns
 #define HF_ARCH_WAIT_LOCK_SWAP ((enum hf_wait_policy)hf_sim_knobs.lock_swap)
 #define HF_ARCH_WAIT_COUNT_FEW ((enum hf_wait_policy)hf_sim_knobs.count_few)
 #define HF_ARCH_WAIT_COUNT_MANY ((enum hf_wait_policy)hf_sim_knobs.count_many)

@@ -9,7 +9,7 @@
  *   Only to measure: on x86-64 inc and dec_and_test are as fast as the C ones with one thread. With
  *   newer compilers inc is 2 to 4 instructions longer and dec_and_test one shorter. For x86-64,
  *   AArch64 and 64-bit RISC-V; on other processors, and under ThreadSanitizer, which can't see
- *   accesses by assembly, the same in C. A model checker or simulator defines the three functions
+ *   accesses by assembly, the same in C. A model checker defines the three functions
  *   in its own header, LAB_REFCOUNT_ASM_HEADER: so a model proves the C around the instructions,
  *   not the instructions.
  *
