@@ -21,22 +21,10 @@
  *           after the unlock before one from before the lock.
  * Source    "SeqRel" of Zephyr's issue 32686.
  */
-#include "holdfast/internal/wait.h"
-#include "holdfast/internal/atomic.h"
+#include "word.h"
 
-typedef struct hf_spinlock_cas_release {
-	hf_atomic32_t word;
-} hf_spinlock_cas_release_t;
-
-#define HF_SPINLOCK_CAS_RELEASE_INIT                                                               \
-	{                                                                                          \
-		HF_ATOMIC_INIT(0)                                                                  \
-	}
-
-HF_INLINE void hf_spinlock_cas_release_init(hf_spinlock_cas_release_t *lock)
-{
-	hf_atomic32_store_relaxed(&lock->word, 0);
-}
+HF_LAB_WORD_TYPE(cas_release)
+#define HF_SPINLOCK_CAS_RELEASE_INIT HF_LAB_WORD_INIT
 
 HF_INLINE bool hf_detail_spinlock_cas_release_trylock(hf_spinlock_cas_release_t *lock)
 {
@@ -45,42 +33,13 @@ HF_INLINE bool hf_detail_spinlock_cas_release_trylock(hf_spinlock_cas_release_t 
 	return hf_atomic32_try_cmpxchg_acquire(&lock->word, &unlocked, 1); /* I2 */
 }
 
-HF_INLINE void hf_detail_spinlock_cas_release_lock(hf_spinlock_cas_release_t *lock,
-						   enum hf_wait_policy policy)
-{
-	hf_wait_t wait = HF_WAIT_INIT;
-
-	if (HF_LIKELY(hf_detail_spinlock_cas_release_trylock(lock)))
-		return;
-	do
-		hf_wait_once(&wait, policy);
-	while (!hf_detail_spinlock_cas_release_trylock(lock));
-}
-
-HF_INLINE bool hf_spinlock_cas_release_is_locked(const hf_spinlock_cas_release_t *lock)
-{
-	return hf_atomic32_load_relaxed(&lock->word) != 0;
-}
+HF_LAB_LOCK_RETRY(cas_release)
+HF_LAB_LOCK_BY(cas_release, HF_ARCH_WAIT_LOCK_SWAP)
 
 HF_INLINE void hf_spinlock_cas_release_unlock(hf_spinlock_cas_release_t *lock)
 {
 	hf_atomic32_store_release(&lock->word, 0); /* I1, I2 */
 	hf_env_preempt_enable();
-}
-
-HF_INLINE void hf_spinlock_cas_release_lock(hf_spinlock_cas_release_t *lock)
-{
-	hf_env_preempt_disable();
-	hf_detail_spinlock_cas_release_lock(lock, HF_ARCH_WAIT_LOCK_SWAP);
-}
-
-HF_INLINE HF_MUST_CHECK bool hf_spinlock_cas_release_trylock(hf_spinlock_cas_release_t *lock)
-{
-	hf_env_preempt_disable();
-	if (hf_detail_spinlock_cas_release_trylock(lock))
-		return true;
-	hf_env_preempt_enable();
-	return false;
 }
 
 #endif

@@ -35,7 +35,7 @@
  * Source    Mellor-Crummey and Scott, "Algorithms for scalable synchronization on shared-memory
  *           multiprocessors", 1991.
  */
-#include "holdfast/internal/wait.h"
+#include "word.h"
 #if HF_ENV_HAS_PARK && !defined(HF_ENV_HAS_NODES)
 #include "user_nodes.h"
 #endif
@@ -173,19 +173,6 @@ HF_INLINE void hf_spinlock_mcs_unlock(hf_spinlock_mcs_t *lock)
 	hf_env_preempt_enable();
 }
 
-HF_INLINE void hf_spinlock_mcs_lock(hf_spinlock_mcs_t *lock)
-{
-	hf_env_preempt_disable();
-	hf_detail_spinlock_mcs_lock(lock, HF_ARCH_WAIT_MY_NODE);
-}
-
-HF_INLINE HF_MUST_CHECK bool hf_spinlock_mcs_trylock(hf_spinlock_mcs_t *lock)
-{
-	hf_env_preempt_disable();
-	if (hf_detail_spinlock_mcs_trylock(lock))
-		return true;
-	hf_env_preempt_enable();
-	return false;
-}
+HF_LAB_LOCK_BY(mcs, HF_ARCH_WAIT_MY_NODE)
 
 #endif

@@ -13,25 +13,14 @@
  *
  * State, Invariants, Ordering, Source  holdfast/internal/spinlock_queued.h
  */
-#include "holdfast/internal/wait.h"
+#include "word.h"
 #if HF_ENV_HAS_PARK && !defined(HF_ENV_HAS_NODES)
 #include "user_nodes.h"
 #endif
 #include "holdfast/internal/spinlock_queued.h"
 
-typedef struct hf_spinlock_queued {
-	hf_atomic32_t word;
-} hf_spinlock_queued_t;
-
-#define HF_SPINLOCK_QUEUED_INIT                                                                    \
-	{                                                                                          \
-		HF_ATOMIC_INIT(0)                                                                  \
-	}
-
-HF_INLINE void hf_spinlock_queued_init(hf_spinlock_queued_t *lock)
-{
-	hf_atomic32_store_relaxed(&lock->word, 0);
-}
+HF_LAB_WORD_TYPE(queued)
+#define HF_SPINLOCK_QUEUED_INIT HF_LAB_WORD_INIT
 
 /* The slow path with the default policy, out of line so that there is one copy. */
 HF_SLOW void hf_detail_spinlock_queued_lock_slow(hf_spinlock_queued_t *lock)
@@ -48,11 +37,6 @@ HF_INLINE void hf_detail_spinlock_queued_lock(hf_spinlock_queued_t *lock,
 		hf_detail_spinlock_queued_lock_slow(lock);
 	else
 		hf_detail_spinlock_queued_slow(&lock->word, policy);
-}
-
-HF_INLINE bool hf_spinlock_queued_is_locked(const hf_spinlock_queued_t *lock)
-{
-	return hf_atomic32_load_relaxed(&lock->word) != 0;
 }
 
 HF_INLINE void hf_spinlock_queued_lock(hf_spinlock_queued_t *lock)

@@ -21,22 +21,10 @@
  * Ordering  lock acquire, unlock release.
  * Source    "Litmus" of Zephyr's issue 32686, after the Arm Architecture Reference Manual.
  */
-#include "holdfast/internal/wait.h"
-#include "holdfast/internal/atomic.h"
+#include "word.h"
 
-typedef struct hf_spinlock_wfe {
-	hf_atomic32_t word;
-} hf_spinlock_wfe_t;
-
-#define HF_SPINLOCK_WFE_INIT                                                                       \
-	{                                                                                          \
-		HF_ATOMIC_INIT(0)                                                                  \
-	}
-
-HF_INLINE void hf_spinlock_wfe_init(hf_spinlock_wfe_t *lock)
-{
-	hf_atomic32_store_relaxed(&lock->word, 0);
-}
+HF_LAB_WORD_TYPE(wfe)
+#define HF_SPINLOCK_WFE_INIT HF_LAB_WORD_INIT
 
 HF_INLINE bool hf_detail_spinlock_wfe_trylock(hf_spinlock_wfe_t *lock)
 {
@@ -62,30 +50,12 @@ HF_INLINE void hf_detail_spinlock_wfe_lock(hf_spinlock_wfe_t *lock, enum hf_wait
 	} while (!hf_detail_spinlock_wfe_trylock(lock));
 }
 
-HF_INLINE bool hf_spinlock_wfe_is_locked(const hf_spinlock_wfe_t *lock)
-{
-	return hf_atomic32_load_relaxed(&lock->word) != 0;
-}
+HF_LAB_LOCK_BY(wfe, HF_ARCH_WAIT_FREE_LOCK)
 
 HF_INLINE void hf_spinlock_wfe_unlock(hf_spinlock_wfe_t *lock)
 {
 	hf_atomic32_store_release(&lock->word, 0); /* I1, I2, I3 */
 	hf_env_preempt_enable();
-}
-
-HF_INLINE void hf_spinlock_wfe_lock(hf_spinlock_wfe_t *lock)
-{
-	hf_env_preempt_disable();
-	hf_detail_spinlock_wfe_lock(lock, HF_ARCH_WAIT_FREE_LOCK);
-}
-
-HF_INLINE HF_MUST_CHECK bool hf_spinlock_wfe_trylock(hf_spinlock_wfe_t *lock)
-{
-	hf_env_preempt_disable();
-	if (hf_detail_spinlock_wfe_trylock(lock))
-		return true;
-	hf_env_preempt_enable();
-	return false;
 }
 
 #endif
