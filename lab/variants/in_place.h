@@ -27,15 +27,10 @@
 
 #ifdef LAB_REFCOUNT
 #define hf_refcount_inc LAB_REFCOUNT(inc)
-#define hf_refcount_add LAB_REFCOUNT(add)
 #define hf_refcount_inc_not_zero LAB_REFCOUNT(inc_not_zero)
 #define hf_refcount_inc_not_zero_acquire LAB_REFCOUNT(inc_not_zero_acquire)
-#define hf_refcount_add_not_zero LAB_REFCOUNT(add_not_zero)
-#define hf_refcount_add_not_zero_acquire LAB_REFCOUNT(add_not_zero_acquire)
 #define hf_refcount_dec LAB_REFCOUNT(dec)
 #define hf_refcount_dec_and_test LAB_REFCOUNT(dec_and_test)
-#define hf_refcount_sub_and_test LAB_REFCOUNT(sub_and_test)
-#define hf_refcount_dec_not_one LAB_REFCOUNT(dec_not_one)
 #endif
 
 #if defined(LAB_LOCKREF_unbounded)

@@ -8,18 +8,18 @@
  *   Where a bad value must never be visible, however briefly. Otherwise holdfast/refcount.h: a
  *   compare-and-swap loop costs more, and its retries grow with the number of threads.
  *
- * The other operations (set, read, dec_if_one, the _old forms) are those of holdfast/refcount.h.
- * The table of misuse and the orderings are the same.
+ * It has the operations that the lab measures; the others, the table of misuse and the orderings
+ * are those of holdfast/refcount.h.
  *
  * State      Each transition goes straight to its result:
  *
- *     live --add--> live, or SATURATED (overflow)      0 --add--> SATURATED
- *     live --sub--> live, or 0, or SATURATED (underflow)
+ *     live --inc--> live, or SATURATED (overflow)      0 --inc--> SATURATED
+ *     live --dec--> live, or 0                         0 --dec--> SATURATED
  *     SATURATED --any--> SATURATED                     IMMORTAL --any--> IMMORTAL
  *
  * Invariants
  *   I1  The value after each operation is live, 0, SATURATED, or IMMORTAL as before.
- *   I2  *_and_test returns true only for the swap that made the count 0.
+ *   I2  dec_and_test returns true only for the swap that made the count 0.
  *
  * Source     The scheme of Linux's checked counts before 2019, with the zones of
  * holdfast/refcount.h.
@@ -32,40 +32,28 @@ HF_COLD void hf_refcount_cmpxchg_misuse(hf_refcount_t *r, int32_t old, enum hf_r
 	hf_detail_refcount_report(r, old, kind, HF_DETAIL_CALL_SITE);
 }
 
-/* @value + @i, or the repaired value on misuse (I1). */
-HF_INLINE int32_t hf_refcount_cmpxchg_sum(int32_t value, int32_t i)
+/* @value + 1, or the repaired value on misuse (I1). */
+HF_INLINE int32_t hf_refcount_cmpxchg_plus_one(int32_t value)
 {
-	int32_t sum = (int32_t)((uint32_t)value + (uint32_t)i);
+	int32_t sum = (int32_t)((uint32_t)value + 1);
 
 	return HF_UNLIKELY(value <= 0 || sum <= 0) ? hf_detail_refcount_repaired(value) : sum;
 }
 
-/* @value - @i, which may be 0, or the repaired value on misuse (I1). */
-HF_INLINE int32_t hf_refcount_cmpxchg_difference(int32_t value, int32_t i)
-{
-	return HF_UNLIKELY(value <= 0 || i <= 0 || value < i) ? hf_detail_refcount_repaired(value)
-							      : value - i;
-}
-
-HF_INLINE void hf_refcount_cmpxchg_add(int32_t i, hf_refcount_t *r)
+HF_INLINE void hf_refcount_cmpxchg_inc(hf_refcount_t *r)
 {
 	uint32_t value = hf_atomic32_load_relaxed(&r->refs);
 	int32_t sum;
 
 	do {
-		sum = hf_refcount_cmpxchg_sum((int32_t)value, i);
+		sum = hf_refcount_cmpxchg_plus_one((int32_t)value);
 	} while (!hf_atomic32_try_cmpxchg_relaxed(&r->refs, &value, (uint32_t)sum));
 	if (HF_UNLIKELY(sum < 0))
 		hf_refcount_cmpxchg_misuse(r, (int32_t)value,
 					   value == 0 ? HF_REPORT_ADD_UAF : HF_REPORT_ADD_OVF);
 }
 
-HF_INLINE void hf_refcount_cmpxchg_inc(hf_refcount_t *r)
-{
-	hf_refcount_cmpxchg_add(1, r);
-}
-
-HF_INLINE HF_MUST_CHECK bool hf_refcount_cmpxchg_add_not_zero(int32_t i, hf_refcount_t *r)
+HF_INLINE HF_MUST_CHECK bool hf_refcount_cmpxchg_inc_not_zero(hf_refcount_t *r)
 {
 	uint32_t value = hf_atomic32_load_relaxed(&r->refs);
 	int32_t sum;
@@ -73,38 +61,30 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_cmpxchg_add_not_zero(int32_t i, hf_refc
 	do {
 		if (value == 0)
 			return false;
-		sum = hf_refcount_cmpxchg_sum((int32_t)value, i);
+		sum = hf_refcount_cmpxchg_plus_one((int32_t)value);
 	} while (!hf_atomic32_try_cmpxchg_relaxed(&r->refs, &value, (uint32_t)sum));
 	if (HF_UNLIKELY(sum < 0))
 		hf_refcount_cmpxchg_misuse(r, (int32_t)value, HF_REPORT_ADD_NOT_ZERO_OVF);
 	return true;
 }
 
-HF_INLINE HF_MUST_CHECK bool hf_refcount_cmpxchg_add_not_zero_acquire(int32_t i, hf_refcount_t *r)
+HF_INLINE HF_MUST_CHECK bool hf_refcount_cmpxchg_inc_not_zero_acquire(hf_refcount_t *r)
 {
-	if (!hf_refcount_cmpxchg_add_not_zero(i, r))
+	if (!hf_refcount_cmpxchg_inc_not_zero(r))
 		return false;
 	hf_atomic32_fence_acquire(&r->refs);
 	return true;
 }
 
-HF_INLINE HF_MUST_CHECK bool hf_refcount_cmpxchg_inc_not_zero(hf_refcount_t *r)
-{
-	return hf_refcount_cmpxchg_add_not_zero(1, r);
-}
-
-HF_INLINE HF_MUST_CHECK bool hf_refcount_cmpxchg_inc_not_zero_acquire(hf_refcount_t *r)
-{
-	return hf_refcount_cmpxchg_add_not_zero_acquire(1, r);
-}
-
-HF_INLINE HF_MUST_CHECK bool hf_refcount_cmpxchg_sub_and_test(int32_t i, hf_refcount_t *r)
+HF_INLINE HF_MUST_CHECK bool hf_refcount_cmpxchg_dec_and_test(hf_refcount_t *r)
 {
 	uint32_t value = hf_atomic32_load_relaxed(&r->refs);
 	int32_t left;
 
 	do {
-		left = hf_refcount_cmpxchg_difference((int32_t)value, i);
+		left = HF_UNLIKELY((int32_t)value <= 0)
+			       ? hf_detail_refcount_repaired((int32_t)value)
+			       : (int32_t)value - 1;
 	} while (!hf_atomic32_try_cmpxchg_release(&r->refs, &value, (uint32_t)left));
 	if (left == 0) { /* I2 */
 		hf_atomic32_fence_acquire(&r->refs);
@@ -113,11 +93,6 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_cmpxchg_sub_and_test(int32_t i, hf_refc
 	if (HF_UNLIKELY(left < 0))
 		hf_refcount_cmpxchg_misuse(r, (int32_t)value, HF_REPORT_SUB_UAF);
 	return false;
-}
-
-HF_INLINE HF_MUST_CHECK bool hf_refcount_cmpxchg_dec_and_test(hf_refcount_t *r)
-{
-	return hf_refcount_cmpxchg_sub_and_test(1, r);
 }
 
 HF_INLINE void hf_refcount_cmpxchg_dec(hf_refcount_t *r)
@@ -132,21 +107,6 @@ HF_INLINE void hf_refcount_cmpxchg_dec(hf_refcount_t *r)
 	} while (!hf_atomic32_try_cmpxchg_release(&r->refs, &value, (uint32_t)left));
 	if (HF_UNLIKELY(left < 0))
 		hf_refcount_cmpxchg_misuse(r, (int32_t)value, HF_REPORT_DEC_LEAK);
-}
-
-HF_INLINE HF_MUST_CHECK bool hf_refcount_cmpxchg_dec_not_one(hf_refcount_t *r)
-{
-	uint32_t value = hf_atomic32_load_relaxed(&r->refs);
-	int32_t left;
-
-	do {
-		if (value == 1)
-			return false;
-		left = hf_refcount_cmpxchg_difference((int32_t)value, 1);
-	} while (!hf_atomic32_try_cmpxchg_release(&r->refs, &value, (uint32_t)left));
-	if (HF_UNLIKELY(value == 0))
-		hf_refcount_cmpxchg_misuse(r, 0, HF_REPORT_SUB_UAF);
-	return true;
 }
 
 #endif

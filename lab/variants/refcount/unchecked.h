@@ -9,56 +9,32 @@
  *   Not to count references: it neither detects nor repairs misuse. An overflow wraps around, which
  *   leads to a use after free, and an increment of 0 revives a dead object.
  *
- * The other operations (set, read, dec_if_one, the _old forms) and the orderings are those of
+ * It has the operations that the lab measures; the others, and the orderings, are those of
  * holdfast/refcount.h. There is no saturated zone: negative counts are counts like any other. An
  * IMMORTAL count changes without a report, and becomes a live count, which can be freed, only after
  * 2^29 more puts than gets, or 2^30 + 2^29 more gets than puts.
  */
 #include <holdfast/refcount.h>
 
-HF_INLINE void hf_refcount_unchecked_add(int32_t i, hf_refcount_t *r)
-{
-	(void)hf_atomic32_fetch_add_relaxed(&r->refs, (uint32_t)i);
-}
-
 HF_INLINE void hf_refcount_unchecked_inc(hf_refcount_t *r)
 {
-	hf_refcount_unchecked_add(1, r);
+	(void)hf_atomic32_fetch_add_relaxed(&r->refs, 1);
 }
 
-HF_INLINE HF_MUST_CHECK bool hf_refcount_unchecked_add_not_zero(int32_t i, hf_refcount_t *r)
+HF_INLINE HF_MUST_CHECK bool hf_refcount_unchecked_inc_not_zero(hf_refcount_t *r)
 {
 	uint32_t value = hf_atomic32_load_relaxed(&r->refs);
 
 	do {
 		if (HF_UNLIKELY(value == 0))
 			return false;
-	} while (HF_UNLIKELY(
-		!hf_atomic32_try_cmpxchg_relaxed(&r->refs, &value, value + (uint32_t)i)));
+	} while (HF_UNLIKELY(!hf_atomic32_try_cmpxchg_relaxed(&r->refs, &value, value + 1)));
 	return true;
-}
-
-HF_INLINE HF_MUST_CHECK bool hf_refcount_unchecked_add_not_zero_acquire(int32_t i, hf_refcount_t *r)
-{
-	if (!hf_refcount_unchecked_add_not_zero(i, r))
-		return false;
-	hf_atomic32_fence_acquire(&r->refs);
-	return true;
-}
-
-HF_INLINE HF_MUST_CHECK bool hf_refcount_unchecked_inc_not_zero(hf_refcount_t *r)
-{
-	return hf_refcount_unchecked_add_not_zero(1, r);
 }
 
 HF_INLINE HF_MUST_CHECK bool hf_refcount_unchecked_inc_not_zero_acquire(hf_refcount_t *r)
 {
-	return hf_refcount_unchecked_add_not_zero_acquire(1, r);
-}
-
-HF_INLINE HF_MUST_CHECK bool hf_refcount_unchecked_sub_and_test(int32_t i, hf_refcount_t *r)
-{
-	if ((int32_t)hf_atomic32_fetch_sub_release(&r->refs, (uint32_t)i) != i)
+	if (!hf_refcount_unchecked_inc_not_zero(r))
 		return false;
 	hf_atomic32_fence_acquire(&r->refs);
 	return true;
@@ -66,23 +42,15 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_unchecked_sub_and_test(int32_t i, hf_re
 
 HF_INLINE HF_MUST_CHECK bool hf_refcount_unchecked_dec_and_test(hf_refcount_t *r)
 {
-	return hf_refcount_unchecked_sub_and_test(1, r);
+	if (hf_atomic32_fetch_sub_release(&r->refs, 1) != 1)
+		return false;
+	hf_atomic32_fence_acquire(&r->refs);
+	return true;
 }
 
 HF_INLINE void hf_refcount_unchecked_dec(hf_refcount_t *r)
 {
 	(void)hf_atomic32_fetch_sub_release(&r->refs, 1);
-}
-
-HF_INLINE HF_MUST_CHECK bool hf_refcount_unchecked_dec_not_one(hf_refcount_t *r)
-{
-	uint32_t value = hf_atomic32_load_relaxed(&r->refs);
-
-	do {
-		if (value == 1)
-			return false;
-	} while (!hf_atomic32_try_cmpxchg_release(&r->refs, &value, value - 1));
-	return true;
 }
 
 #endif
