@@ -104,10 +104,10 @@ uint64_t Window::total() const
 	return sum;
 }
 
-double Window::fairness() const
+double least_over_most(const std::vector<uint64_t> &values)
 {
-	uint64_t least = *std::min_element(ops.begin(), ops.end());
-	uint64_t most = *std::max_element(ops.begin(), ops.end());
+	uint64_t least = *std::min_element(values.begin(), values.end());
+	uint64_t most = *std::max_element(values.begin(), values.end());
 
 	return most ? static_cast<double>(least) / static_cast<double>(most) : 0;
 }
@@ -175,10 +175,19 @@ void *work(void *argument)
 	return nullptr;
 }
 
+void sleep_until(double ns)
+{
+	int64_t whole = static_cast<int64_t>(ns);
+	timespec end = { whole / 1000000000, whole % 1000000000 };
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, nullptr) == EINTR)
+		;
+}
+
 } // namespace
 
 Window run_window(int threads, int window_ms, loop_t loop, const std::vector<void *> &states,
-		  const std::vector<int> &where)
+		  const std::vector<int> &where, const Ticks &ticks)
 {
 	std::vector<Worker> workers(static_cast<size_t>(threads));
 	std::atomic<int> ready(0);
@@ -214,9 +223,13 @@ Window run_window(int threads, int window_ms, loop_t loop, const std::vector<voi
 		usleep(50);
 	go.store(1, std::memory_order_release);
 
-	timespec pause = { window_ms / 1000, window_ms % 1000 * 1000000L };
+	double begin = now_ns(), end = begin + window_ms * 1e6;
 
-	nanosleep(&pause, nullptr);
+	for (double at = begin + ticks.first_ms * 1e6; at < end; at += ticks.each_ms * 1e6) {
+		sleep_until(at);
+		ticks.tick();
+	}
+	sleep_until(end);
 	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
 	for (Worker &w : workers) {
 		pthread_join(w.thread, nullptr);

@@ -51,6 +51,9 @@ typedef uint64_t (*loop_t)(void *state, int thread, const int *stop);
 
 constexpr int REPEATS = 3;
 
+/* The least of the values over the most; 0 if all are 0. */
+double least_over_most(const std::vector<uint64_t> &values);
+
 /* The value below which the share `q` of the values is; NAN if there are none. */
 double quantile(std::vector<double> values, double q);
 
@@ -64,13 +67,19 @@ struct Window {
 	bool disturbed;            /* a thread had less than 95 % of its processor */
 
 	uint64_t total() const;
-	double fairness() const; /* least over most */
+	double fairness() const { return least_over_most(ops); }
+};
+
+/* What is called while the threads of a window run: after `first_ms`, then every `each_ms`. */
+struct Ticks {
+	double first_ms = INFINITY, each_ms = INFINITY;
+	std::function<void()> tick = {};
 };
 
 /* Runs `loop` in `threads` threads. Thread i gets the i-th state and runs on the i-th processor of
  * `where`, modulo their numbers; without processors in `where` threads are not pinned. */
 Window run_window(int threads, int window_ms, loop_t loop, const std::vector<void *> &states,
-		  const std::vector<int> &where = allowed_cpus());
+		  const std::vector<int> &where = allowed_cpus(), const Ticks &ticks = {});
 
 /* Where the threads of a run execute, and beside whom. */
 struct Placement {
@@ -132,7 +141,7 @@ struct Sample {
 	double fairness = NAN;
 	bool checked = false;   /* the count was right */
 	bool disturbed = false; /* Window::disturbed, or the transfer time changed: repeat it */
-	bool robbed = false;    /* others had processors meanwhile, even when it was repeated */
+	bool robbed = false;    /* other programs had processors, also when it was repeated */
 	int round = 0;
 	bool starved = false; /* no operation was done: ns_per_op is not defined */
 	std::map<std::string, double> more;
@@ -150,8 +159,8 @@ struct Row {
 	std::map<std::string, std::string> labels; /* is, wait, base_variant, waiter, version */
 	std::vector<Sample> samples;
 	int repeated = 0;   /* runs that were disturbed or starved, and measured again */
-	int left_out = 0;   /* runs left out because others had the processors */
-	int set_aside = 0;  /* the same because their transfer time is unusual */
+	int left_out = 0;   /* runs left out because other programs had the processors */
+	int set_aside = 0;  /* runs left out because their transfer time is unusual */
 	bool twice = false; /* it is measured twice: the table's default */
 	double gap = NAN;   /* the relative difference of the two */
 
@@ -185,7 +194,7 @@ struct Row {
  * a row would depend on chance.
  */
 std::vector<Level> levels_of(std::vector<double> times);
-constexpr int ROUNDS_OF_LEVELS = 7; /* that show them most likely */
+constexpr int ROUNDS_OF_LEVELS = 7; /* so many most likely show both levels */
 /* "275 (60 %) or 432 ns (40 %)"; "" if there is one level. */
 std::string levels_text(const std::vector<Level> &levels);
 
@@ -205,8 +214,8 @@ struct Cell {
 	/* Does one run in a window of so many ms; returns a sample for each row. */
 	std::function<std::vector<Sample>(int)> run;
 	int window_ms = 20;
-	int rounds = 15;           /* that are worth their time */
-	int least = 3;             /* that it gets before others get more than their least */
+	int rounds = 15;           /* at most: more are not worth their time */
+	int least = 3;             /* before any cell gets more than its own `least` */
 	double setup_ms = 0;       /* a guess: the time of a run beyond its window */
 	bool pinned = true;        /* each thread to a processor of its own, if there are enough */
 	double longest_ms = 0;     /* the longest of its runs so far */
@@ -284,19 +293,15 @@ void fit(std::vector<Plan> *plans, double ms);
 /* Measuring ends at a deadline, or after ^C. */
 class Limit {
 public:
-	/* `ms`: what it may take; INFINITY = no limit. `clock`: in ns; tests replace it. */
-	explicit Limit(double ms, double (*clock)() = now_ns)
-		: ms_(ms), start_ns_(clock()), clock_(clock)
-	{
-	}
-	double passed_ms() const { return (clock_() - start_ns_) / 1e6; }
+	/* `ms`: what it may take; INFINITY = no limit. */
+	explicit Limit(double ms) : ms_(ms), start_ns_(now_ns()) {}
+	double passed_ms() const { return (now_ns() - start_ns_) / 1e6; }
 	double left_ms() const { return ms_ - passed_ms(); }
 	/* True if this run could end later than half of the time after its end, or after ^C. */
 	bool over(double run_ms) const;
 
 private:
 	double ms_, start_ns_;
-	double (*clock_)();
 };
 /* Prints progress: on a terminal one line that is overwritten, else a line every few seconds. */
 class Progress {
@@ -389,6 +394,28 @@ int report_failures(const std::vector<Row> &rows);
 /* A string and a number as JSON; a number that is not finite is null. */
 std::string quoted(const std::string &text);
 std::string number(double value);
+
+/* A JSON object or array in the making; a value is JSON, or a string. */
+class Json {
+public:
+	Json &add(const char *name, const std::string &json)
+	{
+		return item(quoted(name) + ": " + json);
+	}
+	Json &text(const char *name, const std::string &value) { return add(name, quoted(value)); }
+	Json &number(const char *name, double value) { return add(name, lab::number(value)); }
+	Json &item(const std::string &json)
+	{
+		items_ += (items_.empty() ? "" : ", ") + json;
+		return *this;
+	}
+	std::string object() const { return "{" + items_ + "}"; }
+	std::string array() const { return "[" + items_ + "]"; }
+	bool empty() const { return items_.empty(); }
+
+private:
+	std::string items_;
+};
 /* "-" if the value is not finite. */
 std::string text_of(const char *format, double value);
 

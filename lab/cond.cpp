@@ -7,12 +7,12 @@
  *                                operation is one such round
  *   queue 1+1, 4+4   2, 8        producers and consumers of a queue of 16 places with a condition
  *                                for "not full" and one for "not empty"; an operation is an item
+ *   one slot 4+4     8           a queue of one place with broadcast instead of signal, as in a
+ *                                benchmark of parking_lot: most woken threads find nothing to do
  *   hand-over N      2, 4        each thread signals the next one's condition, held: with the mutex
  *                                held, as most programs do; unlocked: after the unlock
  *   meet N           2, 4        the last thread to arrive broadcasts, with the mutex held, to the
  *                                others; an operation is one such meeting
- *   one slot 4+4     8           the same with one place, and broadcast instead of signal, as in a
- *                                benchmark of parking_lot: most woken threads find nothing to do
  *
  * The threads do nothing else, and call signal and broadcast under the lock, as most programs do.
  * In addition to the usual fields a row has
@@ -99,26 +99,6 @@ struct NsyncCv {
 };
 #endif
 
-#if HF_LAB_HAVE_RUST
-struct RustStdCond {
-	using Lock = RustStd;
-	hf_lab_rust_object c;
-	RustStdCond() { hf_lab_rust_std_cond_init(&c); }
-	void wait(Lock &, Lock::node &held) { hf_lab_rust_std_cond_wait(&c, &held); }
-	void signal() { hf_lab_rust_std_cond_signal(&c); }
-	void broadcast() { hf_lab_rust_std_cond_broadcast(&c); }
-};
-
-struct ParkingLotCond {
-	using Lock = ParkingLot;
-	hf_lab_rust_object c;
-	ParkingLotCond() { hf_lab_parking_lot_cond_init(&c); }
-	void wait(Lock &, Lock::node &held) { hf_lab_parking_lot_cond_wait(&c, &held); }
-	void signal() { hf_lab_parking_lot_cond_signal(&c); }
-	void broadcast() { hf_lab_parking_lot_cond_broadcast(&c); }
-};
-#endif
-
 /* ---- the cases ------------------------------------------------------------------------------- */
 
 enum class What { PING_PONG, BROADCAST, QUEUE, HAND_OVER, MEET };
@@ -182,16 +162,10 @@ struct alignas(128) Shared {
 	uint64_t round = 0, arrived = 0; /* broadcast */
 	uint64_t put = 0;                /* queue: items; item n is the number n */
 	uint64_t items[PLACES] = {};
-	int threads;
-	uint64_t places;
-	bool broadcasts, unlocked;
+	const Case &of_case;
 	std::vector<PerThread> of;
 
-	explicit Shared(const Case &one)
-		: threads(one.threads), places(one.places), broadcasts(one.broadcasts),
-		  unlocked(one.unlocked), of(static_cast<size_t>(one.threads))
-	{
-	}
+	explicit Shared(const Case &one) : of_case(one), of(static_cast<size_t>(one.threads)) {}
 };
 
 template <class C>
@@ -252,7 +226,7 @@ struct Loops {
 	static uint64_t hand_over(State *s, int thread, const int *stop)
 	{
 		const uint64_t me = static_cast<uint64_t>(thread);
-		const uint64_t threads = static_cast<uint64_t>(s->threads);
+		const uint64_t threads = static_cast<uint64_t>(s->of_case.threads);
 		uint64_t ops = 0;
 
 		for (bool running = true; running;) {
@@ -269,11 +243,11 @@ struct Loops {
 				s->done++;
 				ops++;
 				next = &s->in_turn[s->done % threads];
-				if (!s->unlocked)
+				if (!s->of_case.unlocked)
 					next->signal();
 			}
 			release(&s->lock, node);
-			if (next && s->unlocked)
+			if (next && s->of_case.unlocked)
 				next->signal();
 		}
 		return ops;
@@ -281,7 +255,7 @@ struct Loops {
 
 	static uint64_t meet(State *s, const int *stop)
 	{
-		const uint64_t threads = static_cast<uint64_t>(s->threads);
+		const uint64_t threads = static_cast<uint64_t>(s->of_case.threads);
 
 		return repeat(s, [=](Node &node, uint64_t *ops) {
 			if (stopped(stop) && !s->over)
@@ -304,7 +278,7 @@ struct Loops {
 
 	static uint64_t call(State *s, const int *stop)
 	{
-		uint64_t waiters = static_cast<uint64_t>(s->threads) - 1;
+		uint64_t waiters = static_cast<uint64_t>(s->of_case.threads) - 1;
 
 		return repeat(s, [=](Node &node, uint64_t *ops) {
 			if (stopped(stop)) {
@@ -324,7 +298,7 @@ struct Loops {
 
 	static uint64_t answer(State *s)
 	{
-		uint64_t waiters = static_cast<uint64_t>(s->threads) - 1;
+		uint64_t waiters = static_cast<uint64_t>(s->of_case.threads) - 1;
 
 		return repeat(s, [=](Node &node, uint64_t *ops) {
 			while (s->round == *ops && !s->over)
@@ -342,7 +316,7 @@ struct Loops {
 	/* Wakes one waiter, or in `one slot` all of them. */
 	static void notify(State *s, C *cond)
 	{
-		if (s->broadcasts)
+		if (s->of_case.broadcasts)
 			cond->broadcast();
 		else
 			cond->signal();
@@ -351,7 +325,7 @@ struct Loops {
 	static uint64_t produce(State *s, const int *stop)
 	{
 		return repeat(s, [=](Node &node, uint64_t *ops) {
-			while (s->put - s->done == s->places && !s->over)
+			while (s->put - s->done == s->of_case.places && !s->over)
 				s->answered.wait(s->lock, node);
 			bool running = !s->over;
 
@@ -383,7 +357,6 @@ struct Loops {
 		});
 	}
 
-	template <What what>
 	static uint64_t loop(void *state, int thread, const int *stop)
 	{
 		State *s = static_cast<State *>(state);
@@ -393,16 +366,16 @@ struct Loops {
 		uint64_t ops;
 
 		getrusage(RUSAGE_THREAD, &before);
-		if (what == What::PING_PONG)
+		if (s->of_case.what == What::PING_PONG)
 			ops = ping_pong(s, thread, stop);
-		else if (what == What::BROADCAST)
+		else if (s->of_case.what == What::BROADCAST)
 			ops = thread == 0 ? call(s, stop) : answer(s);
-		else if (what == What::HAND_OVER)
+		else if (s->of_case.what == What::HAND_OVER)
 			ops = hand_over(s, thread, stop);
-		else if (what == What::MEET)
+		else if (s->of_case.what == What::MEET)
 			ops = meet(s, stop);
 		else
-			ops = thread < s->threads / 2 ? produce(s, stop) : consume(s);
+			ops = thread < s->of_case.threads / 2 ? produce(s, stop) : consume(s);
 		getrusage(RUSAGE_THREAD, &after);
 		mine->cpu_ns = thread_ns() - used;
 		mine->switches = static_cast<double>(after.ru_nvcsw - before.ru_nvcsw);
@@ -433,13 +406,8 @@ std::vector<Sample> run(const Case &one, const Placement &placement, int window_
 {
 	BusyProcesses busy(placement.busy);
 	std::unique_ptr<Shared<C>> shared(new Shared<C>(one));
-	loop_t loop = one.what == What::PING_PONG   ? Loops<C>::template loop<What::PING_PONG>
-		      : one.what == What::BROADCAST ? Loops<C>::template loop<What::BROADCAST>
-		      : one.what == What::HAND_OVER ? Loops<C>::template loop<What::HAND_OVER>
-		      : one.what == What::MEET      ? Loops<C>::template loop<What::MEET>
-						    : Loops<C>::template loop<What::QUEUE>;
-	Window window =
-		run_window(one.threads, window_ms, loop, { shared.get() }, placement.where());
+	Window window = run_window(one.threads, window_ms, Loops<C>::loop, { shared.get() },
+				   placement.where());
 	Sample sample = sample_of(window, right(*shared, one.what, window));
 	double done = static_cast<double>(shared->done), cpu = 0, switches = 0;
 

@@ -154,7 +154,7 @@ uint64_t loop(void *argument, int thread, const int *stop)
 std::vector<Sample> run(const lab_lockref_loops &kind, int threads, int window_ms)
 {
 	std::unique_ptr<State> state(new State{});
-	uint64_t total = 0, left = 0, least = UINT64_MAX, most = 0;
+	uint64_t total = 0, left = 0;
 	double cpu = 0;
 
 	state->kind = &kind;
@@ -165,8 +165,6 @@ std::vector<Sample> run(const lab_lockref_loops &kind, int threads, int window_m
 	for (size_t i = 1; i < window.ops.size(); i++) {
 		total += window.ops[i];
 		left += window.ops[i] / LAB_LOCKREF_BATCH;
-		least = std::min(least, window.ops[i]);
-		most = std::max(most, window.ops[i]);
 		cpu += state->threads[i].cpu_ns;
 	}
 	bool checked = !state->hot.failed &&
@@ -175,7 +173,7 @@ std::vector<Sample> run(const lab_lockref_loops &kind, int threads, int window_m
 
 	/* Thread 0 does no operation. */
 	sample.ns_per_op = window.wall_ns / static_cast<double>(total);
-	sample.fairness = most ? static_cast<double>(least) / static_cast<double>(most) : 0;
+	sample.fairness = least_over_most({ window.ops.begin() + 1, window.ops.end() });
 	sample.starved = total == 0;
 	sample.more["cpu_ns"] = cpu / static_cast<double>(total);
 	if (state->holds)

@@ -2,15 +2,19 @@
 #ifndef HF_LAB_LOCKS_HPP
 #define HF_LAB_LOCKS_HPP
 /*
- * locks - the locks of other libraries for the tables `spinlock`, `mutex` and `cond`: classes with
- * lock() and unlock(), which are inline as far as users of that library have them inline (the Rust
- * ones are behind a C ABI and are calls). A lock whose holder has to keep some state has a type
- * `node`, and its lock() and unlock() take one.
+ * locks - the locks of other libraries for the tables `spinlock`, `mutex`, `cond` and `rwlock`:
+ * classes with lock() and unlock(), which are inline as far as users of that library have them
+ * inline (the Rust ones are behind a C ABI and are calls). A lock whose holder has to keep some
+ * state has a type `node`, and its lock() and unlock() take one.
  */
+#include <cstdint>
+#include <new>
 #include <pthread.h>
 #include <type_traits>
 
 #include "holdfast/internal/compiler.h"
+
+#include "bench.hpp"
 
 #if HF_LAB_HAVE_CK
 #include <ck_pr.h>
@@ -78,6 +82,47 @@ void release(L *lock, typename NodeOf<L>::type &node) HF_NO_THREAD_SAFETY_ANALYS
 		lock->unlock(node);
 }
 
+/* A lock and the counter that it protects, in their own cache line. */
+struct alignas(128) Guarded {
+	char lock[48];
+	uint64_t counter = 0;
+	uint64_t handoffs = 0; /* acquisitions by another thread than the one before, if counted */
+};
+
+template <class L>
+L *lock_in(char *room)
+{
+	return reinterpret_cast<L *>(room);
+}
+
+template <class L, size_t Bytes>
+void make_lock(char (&room)[Bytes])
+{
+	static_assert(sizeof(L) <= Bytes, "the lock has room");
+	new (room) L;
+}
+
+/* A lock of a table whose runs have a State: its loops, and what a waiter does if the lock stays
+ * taken: it "parks" or "spins". */
+template <class State>
+struct LockOf {
+	const char *name, *kind, *waiter;
+	const char *version; /* of the compiler that built it, if that is not this one; or "" */
+	void (*init)(State *);
+	void (*end)(State *);
+	loop_t alone, total, waits;
+
+	Row row(const char *table, const std::string &case_name, int threads) const
+	{
+		Row made(table, name, kind, case_name, threads);
+
+		made.labels["waiter"] = waiter;
+		if (*version)
+			made.labels["version"] = version;
+		return made;
+	}
+};
+
 struct PthreadMutex {
 	pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 	void lock() { pthread_mutex_lock(&m); }
@@ -120,21 +165,38 @@ struct NsyncMu {
 #endif
 
 #if HF_LAB_HAVE_RUST
-struct RustStd {
-	using node = hf_lab_rust_guard;
-	hf_lab_rust_object m;
-	RustStd() { hf_lab_rust_std_init(&m); }
-	void lock(node &n) { hf_lab_rust_std_lock(&m, &n); }
-	void unlock(node &n) { hf_lab_rust_std_unlock(&n); }
-};
-
-struct ParkingLot {
-	using node = hf_lab_rust_guard;
-	hf_lab_rust_object m;
-	ParkingLot() { hf_lab_parking_lot_init(&m); }
-	void lock(node &n) { hf_lab_parking_lot_lock(&m, &n); }
-	void unlock(node &n) { hf_lab_parking_lot_unlock(&n); }
-};
+/* A guard is a local variable in Rust; of a reader-writer lock a thread has one at a time here. */
+#define HF_LAB_RUST(name, prefix)                                                                  \
+	struct name {                                                                              \
+		using node = hf_lab_rust_guard;                                                    \
+		hf_lab_rust_object m;                                                              \
+		name() { prefix##_init(&m); }                                                      \
+		void lock(node &n) { prefix##_lock(&m, &n); }                                      \
+		void unlock(node &n) { prefix##_unlock(&n); }                                      \
+	};                                                                                         \
+	struct name##Cond {                                                                        \
+		using Lock = name;                                                                 \
+		hf_lab_rust_object c;                                                              \
+		name##Cond() { prefix##_cond_init(&c); }                                           \
+		void wait(Lock &, Lock::node &held) { prefix##_cond_wait(&c, &held); }             \
+		void signal() { prefix##_cond_signal(&c); }                                        \
+		void broadcast() { prefix##_cond_broadcast(&c); }                                  \
+	};                                                                                         \
+	struct name##Rwlock {                                                                      \
+		hf_lab_rust_object m;                                                              \
+		name##Rwlock() { prefix##_rwlock_init(&m); }                                       \
+		void lock_shared() { prefix##_rwlock_read(&m, &guard()); }                         \
+		void unlock_shared() { prefix##_rwlock_read_unlock(&guard()); }                    \
+		void lock() { prefix##_rwlock_write(&m, &guard()); }                               \
+		void unlock() { prefix##_rwlock_write_unlock(&guard()); }                          \
+		static hf_lab_rust_guard &guard()                                                  \
+		{                                                                                  \
+			static thread_local hf_lab_rust_guard mine;                                \
+			return mine;                                                               \
+		}                                                                                  \
+	};
+HF_LAB_RUST(RustStd, hf_lab_rust_std)
+HF_LAB_RUST(ParkingLot, hf_lab_parking_lot)
 #endif
 
 #if HF_LAB_HAVE_CK

@@ -98,29 +98,27 @@ std::string machine_json()
 	else
 		cpu += ", family " + first_match("/proc/cpuinfo", "cpu family") + " model " +
 		       first_match("/proc/cpuinfo", "model\t");
-	std::string known;
 	hf_detail_cpu processor = hf_detail_cpu_known();
+	Json known, json;
 
 	for (const auto &feature : features) {
 		if (hf_detail_cpu_has(feature.feature))
-			known += (known.empty() ? "" : ", ") + quoted(feature.name);
+			known.item(quoted(feature.name));
 	}
-	return "{\"cpu\": " + quoted(cpu) + ", \"vendor\": " + or_not_known(processor.vendor) +
-	       ", \"family\": " + or_null(processor.family) +
-	       ", \"model\": " + or_null(processor.model) +
-	       ", \"stepping\": " + or_not_known(first_match("/proc/cpuinfo", "stepping")) +
-	       ", \"microcode\": " + or_not_known(first_match("/proc/cpuinfo", "microcode")) +
-	       ", \"features\": [" + known + "], \"cpus\": " + std::to_string(cpus()) +
-	       ", \"kernel\": " +
-	       quoted(std::string(name.sysname) + " " + version_of(name.release)) +
-	       ", \"architecture\": " + quoted(name.machine) +
+	json.text("cpu", cpu).add("vendor", or_not_known(processor.vendor));
+	json.add("family", or_null(processor.family)).add("model", or_null(processor.model));
+	json.add("stepping", or_not_known(first_match("/proc/cpuinfo", "stepping")));
+	json.add("microcode", or_not_known(first_match("/proc/cpuinfo", "microcode")));
+	json.add("features", known.array()).number("cpus", cpus());
+	json.text("kernel", std::string(name.sysname) + " " + version_of(name.release));
+	json.text("architecture", name.machine);
 #if defined(__clang__)
-	       ", \"compiler\": " + quoted("clang " __clang_version__) +
+	json.text("compiler", "clang " __clang_version__);
 #else
-	       ", \"compiler\": " + quoted("gcc " __VERSION__) +
+	json.text("compiler", "gcc " __VERSION__);
 #endif
-	       ", \"commit\": " + quoted(commit()) + ", \"governor\": " + or_not_known(governor) +
-	       ", \"date\": " + quoted(date) + "}";
+	json.text("commit", commit()).add("governor", or_not_known(governor)).text("date", date);
+	return json.object();
 }
 
 void print_cpu()
@@ -137,12 +135,12 @@ void print_cpu()
 	printf("%-10s %-4u bytes that DC ZVA clears\n", "zva", hf_detail_cpu_zva_size());
 	const hf_variant_clear *clear = hf_variant_clears(&count);
 
-	printf("\nclear: %s; HOLDFAST_CLEAR forces one of:", hf_variant_clear_chosen());
+	printf("\nclear: %s; HOLDFAST_CLEAR forces one of:", hf_clear_chosen());
 	for (size_t i = 0; i < count; i++)
 		printf(" %s%s", clear[i].name, clear[i].is_legal() ? "" : " (not here)");
 	const hf_variant_copy *copy = hf_variant_copies(&count);
 
-	printf("\ncopy: %s; HOLDFAST_COPY forces one of:", hf_variant_copy_chosen());
+	printf("\ncopy: %s; HOLDFAST_COPY forces one of:", hf_copy_chosen());
 	for (size_t i = 0; i < count; i++)
 		printf(" %s%s", copy[i].name, copy[i].is_legal() ? "" : " (not here)");
 	printf("\n");

@@ -186,23 +186,21 @@ public:
 		: name_(name), plain_(!name.empty() && is_plain(name)),
 		  temporary_(plain_ ? name + ".tmp" : name)
 	{
-		/* Fail now, not after minutes of measuring. */
-		if (plain_)
-			write("");
+		keep(""); /* fail now, not after minutes of measuring */
 	}
 	/* Called after each table: an interrupted run leaves its results so far in FILE.tmp. */
-	void keep(const std::string &text)
+	void keep(const std::string &text) const
 	{
 		if (plain_)
 			write(text);
 	}
-	void finish(const std::string &text)
+	void finish(const std::string &text) const
 	{
 		if (name_.empty())
 			return;
 		write(text);
 		if (plain_ && rename(temporary_.c_str(), name_.c_str()))
-			fail_to_write(name_);
+			fail("can't write " + name_ + ": " + strerror(errno));
 	}
 
 private:
@@ -216,25 +214,19 @@ private:
 
 		return lstat(name.c_str(), &st) || S_ISREG(st.st_mode);
 	}
-	[[noreturn]] static void fail_to_write(const std::string &name)
-	{
-		fail("can't write " + name + ": " + strerror(errno));
-	}
 	void write(const std::string &text) const
 	{
-		errno = 0;
 		std::ofstream out(temporary_);
 
 		out << text;
 		out.close();
 		if (out)
 			return;
-		int error = errno;
+		const std::string why = strerror(errno);
 
 		if (plain_)
 			(void)remove(temporary_.c_str());
-		errno = error;
-		fail_to_write(temporary_);
+		fail("can't write " + temporary_ + ": " + why);
 	}
 };
 
@@ -321,10 +313,8 @@ static int run(const std::vector<std::string> &words)
 	const std::map<std::string, std::function<void()>> alone = {
 		{ "--help", help },
 		{ "-h", help },
-		{ "help", help },
 		{ "--version", [] { printf("hf-lab %s, commit %s\n", HF_LAB_VERSION, commit()); } },
 		{ "list", list_tables },
-		{ "--list", list_tables },
 		{ "cpu", print_cpu },
 	};
 

@@ -3,11 +3,10 @@
  * The table `mutex`: one lock and one counter, used by 1 thread, and by 1, 2 and 8 for each
  * processor.
  *
- * Cases: alone, contended (no more threads than processors), oversubscribed. An operation is lock,
- * increment, unlock. Servers share processors, so some cases have all threads on one processor, or
- * unpinned, or beside busy processes (bench.hpp, Placement). A case whose name ends in
- * ", 0.1/0.2 µs" has 0.1 us of work in the critical section and 0.2 us between two operations;
- * without that ending it has none. In addition to the usual fields a row has
+ * Cases: alone, contended (no more threads than processors), oversubscribed; and, since servers
+ * share processors, all threads on one processor, unpinned, and beside busy processes (bench.hpp,
+ * Placement). An operation is lock, increment, unlock. A name that ends in ", 0.1/0.2 µs" means
+ * 0.1 us of work in the critical section, 0.2 us between two operations. A row's own fields:
  *
  *   cpu_ns       processor time of all threads for an operation: work, waiting, kernel
  *   switches_per_op  context switches for an operation, voluntary or not
@@ -24,7 +23,7 @@
  * takes the second one, so the critical section is longer there. Each of the two runs has half of
  * the window. A wait that lasts beyond the end of the run counts in full; a thread that never got
  * the lock waited for the whole run. Quantiles are of buckets at most 1/16 wide; the longest wait
- * is exact. The beginning of a run, before all threads have started, belongs to no slice.
+ * is exact.
  *
  * Where threads share one processor or are not pinned, waits are measured with work only. Beside
  * busy processes there are none: they would be waits for a processor.
@@ -33,15 +32,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cmath>
-#include <condition_variable>
-#include <cstring>
 #include <memory>
 #include <mutex>
-#include <new>
-#include <pthread.h>
-#include <thread>
 
 #include "holdfast/mutex.h"
 #include "locks.hpp"
@@ -67,12 +60,6 @@ constexpr Section SECTIONS[] = {
 	{ ", 0.1/0.2 µs", 100, 200 },
 	{ ", 0.2/0.2 µs", 200, 200, true, true },
 	{ ", 2/2 µs", 2000, 2000 },
-};
-
-/* A lock and the counter that it protects, in their own cache line. */
-struct alignas(128) Guarded {
-	char lock[48];
-	uint64_t counter;
 };
 
 constexpr size_t SLICES = 128;
@@ -122,34 +109,22 @@ struct State {
 		: steps(steps_of(section.ns)), between(steps_of(section.between_ns)),
 		  threads(new Thread[static_cast<size_t>(n)])
 	{
-		guarded.counter = 0;
+	}
+	void next_slice()
+	{
+		if (slice + 1 < SLICES)
+			slice.fetch_add(1, std::memory_order_relaxed);
 	}
 };
 
 /* The loops of a lock. They read the stop flag after each operation: one may take milliseconds. */
 template <class L>
 struct Loops {
-	static L *lock_of(State *s) { return reinterpret_cast<L *>(s->guarded.lock); }
-
-	static void init(State *s)
-	{
-		static_assert(sizeof(L) <= sizeof(s->guarded.lock), "the lock has room");
-		new (s->guarded.lock) L;
-	}
+	static L *lock_of(State *s) { return lock_in<L>(s->guarded.lock); }
+	static void init(State *s) { make_lock<L>(s->guarded.lock); }
 	static void end(State *s) { lock_of(s)->~L(); }
 
 	using Node = typename NodeOf<L>::type;
-
-	static void one(L *lock, State *s, uint64_t steps)
-	{
-		Node node;
-
-		take(lock, node);
-		work(steps);
-		s->guarded.counter++;
-		__asm__ volatile("" ::: "memory"); /* the increment stays in memory */
-		release(lock, node);
-	}
 
 	/* For one thread: the bare operation, without slices or work. */
 	static uint64_t alone(void *state, int, const int *stop)
@@ -159,78 +134,68 @@ struct Loops {
 		double used = thread_ns();
 		uint64_t ops = 0;
 
-		for (; !__atomic_load_n(stop, __ATOMIC_RELAXED); ops++)
-			one(lock, s, 0);
+		for (; !__atomic_load_n(stop, __ATOMIC_RELAXED); ops++) {
+			Node node;
+
+			take(lock, node);
+			s->guarded.counter++;
+			__asm__ volatile("" ::: "memory"); /* the increment stays in memory */
+			release(lock, node);
+		}
 		s->threads[0].cpu_ns = thread_ns() - used;
 		return ops;
 	}
 
-	/* Counts the operations of each slice. */
-	static uint64_t total(void *state, int thread, const int *stop)
+	/* Counts the operations of each slice, or times the waits. */
+	template <bool Timed>
+	static uint64_t run(void *state, int thread, const int *stop)
 	{
 		State *s = static_cast<State *>(state);
 		Thread *mine = &s->threads[static_cast<size_t>(thread)];
 		L *lock = lock_of(s);
-		uint64_t steps = s->steps, between = s->between;
+		uint64_t steps = s->steps, between = s->between, ops = 0;
 		double used = thread_ns(), switched = thread_switches();
-		uint64_t ops = 0;
 
 		for (; !__atomic_load_n(stop, __ATOMIC_RELAXED); ops++) {
-			one(lock, s, steps);
-			work(between);
-			mine->in_slice[s->slice.load(std::memory_order_relaxed)]++;
-		}
-		mine->switches = thread_switches() - switched;
-		mine->cpu_ns = thread_ns() - used;
-		return ops;
-	}
-
-	static uint64_t waits(void *state, int thread, const int *stop)
-	{
-		State *s = static_cast<State *>(state);
-		Waits *mine = &s->threads[static_cast<size_t>(thread)].waits;
-		L *lock = lock_of(s);
-		uint64_t steps = s->steps, between = s->between;
-		uint64_t ops = 0;
-
-		for (; !__atomic_load_n(stop, __ATOMIC_RELAXED); ops++) {
+			uint64_t before = Timed ? hf_lab_timestamp() : 0;
 			Node node;
-			uint64_t before = hf_lab_timestamp();
 
 			take(lock, node);
-			uint64_t after = hf_lab_timestamp();
+			uint64_t after = Timed ? hf_lab_timestamp() : 0;
 
 			work(steps);
 			s->guarded.counter++;
 			__asm__ volatile("" ::: "memory");
 			release(lock, node);
-			/* Another processor's counter may be a little behind. */
-			mine->add(after > before ? after - before : 0);
+			if (Timed) /* another processor's counter may be a little behind */
+				mine->waits.add(after > before ? after - before : 0);
 			work(between);
+			if (!Timed)
+				mine->in_slice[s->slice.load(std::memory_order_relaxed)]++;
 		}
+		mine->switches = thread_switches() - switched;
+		mine->cpu_ns = thread_ns() - used;
 		return ops;
 	}
 };
 
-/* What a waiter does if the lock stays taken. */
-enum class Waiter { PARKS, SPINS };
-
-struct Lock {
-	const char *name, *kind;
-	Waiter waiter;
-	const char *version; /* of the compiler that built it, if that is not this one; or "" */
-	void (*init)(State *);
-	void (*end)(State *);
-	loop_t alone, total, waits;
-};
+using Lock = LockOf<State>;
 
 template <class L>
-Lock entry(const char *name, const char *kind, Waiter waiter = Waiter::PARKS,
+Lock entry(const char *name, const char *kind, const char *waiter = "parks",
 	   const char *version = "")
 {
-	return { name,           kind,          waiter,          version,
-		 Loops<L>::init, Loops<L>::end, Loops<L>::alone, Loops<L>::total,
-		 Loops<L>::waits };
+	using Of = Loops<L>;
+
+	return { name,
+		 kind,
+		 waiter,
+		 version,
+		 Of::init,
+		 Of::end,
+		 Of::alone,
+		 Of::template run<false>,
+		 Of::template run<true> };
 }
 
 constexpr char OURS[] = "hf_mutex";
@@ -241,7 +206,7 @@ const std::vector<Lock> &locks()
 		entry<hf::mutex>(OURS, "ours"),
 		entry<PthreadMutex>("peer:pthread_mutex", "peer"),
 		entry<std::mutex>("peer:std_mutex", "peer"),
-		entry<PthreadSpin>("peer:pthread_spin", "peer", Waiter::SPINS),
+		entry<PthreadSpin>("peer:pthread_spin", "peer", "spins"),
 #if HF_LAB_HAVE_ADAPTIVE
 		entry<PthreadAdaptive>("peer:pthread_adaptive", "peer"),
 #endif
@@ -252,56 +217,16 @@ const std::vector<Lock> &locks()
 		entry<NsyncMu>("peer:nsync_mu", "peer"),
 #endif
 #if HF_LAB_HAVE_RUST
-		entry<ParkingLot>("peer:parking_lot", "peer", Waiter::PARKS, HF_LAB_RUST_VERSION),
-		entry<RustStd>("peer:rust_std_mutex", "peer", Waiter::PARKS, HF_LAB_RUST_VERSION),
+		entry<ParkingLot>("peer:parking_lot", "peer", "parks", HF_LAB_RUST_VERSION),
+		entry<RustStd>("peer:rust_std_mutex", "peer", "parks", HF_LAB_RUST_VERSION),
 #endif
 #if HF_LAB_HAVE_TBB
-		entry<tbb::spin_mutex>("peer:tbb_spin_mutex", "peer", Waiter::SPINS),
+		entry<tbb::spin_mutex>("peer:tbb_spin_mutex", "peer", "spins"),
 #endif
 	};
 
 	return list;
 }
-
-/* A thread that advances State::slice at the end of each slice, until it is destroyed. */
-class Slicer {
-public:
-	Slicer(State *state, double first_ms, double each_ms)
-		: thread_([this, state, first_ms, each_ms] {
-			  double end = now_ns() + first_ms * 1e6;
-			  std::unique_lock<std::mutex> guard(mutex_);
-
-			  for (unsigned int i = 1; i < SLICES; i++, end += each_ms * 1e6) {
-				  double left = end - now_ns();
-
-				  if (left > 0 &&
-				      changed_.wait_for(
-					      guard,
-					      std::chrono::nanoseconds(static_cast<int64_t>(left)),
-					      [this] { return stop_; }))
-					  return;
-				  state->slice.store(i, std::memory_order_relaxed);
-			  }
-		  })
-	{
-	}
-	~Slicer()
-	{
-		{
-			std::lock_guard<std::mutex> guard(mutex_);
-
-			stop_ = true;
-		}
-		changed_.notify_one();
-		thread_.join();
-	}
-
-private:
-	std::mutex mutex_;
-	std::condition_variable changed_;
-	bool stop_ = false;
-	std::thread thread_;
-};
 
 /* The mean of least over most operations in each slice, without the partial first and last ones. */
 double slices_fairness(const State &state, int threads, double whole)
@@ -311,15 +236,11 @@ double slices_fairness(const State &state, int threads, double whole)
 	int n = 0;
 
 	for (unsigned int i = 1; i < last; i++, n++) {
-		uint64_t least = UINT64_MAX, most = 0;
+		std::vector<uint64_t> ops;
 
-		for (int t = 0; t < threads; t++) {
-			uint64_t ops = state.threads[static_cast<size_t>(t)].in_slice[i];
-
-			least = std::min(least, ops);
-			most = std::max(most, ops);
-		}
-		sum += most ? static_cast<double>(least) / static_cast<double>(most) : 0;
+		for (int t = 0; t < threads; t++)
+			ops.push_back(state.threads[static_cast<size_t>(t)].in_slice[i]);
+		sum += least_over_most(ops);
 	}
 	return n ? sum / n : whole;
 }
@@ -382,16 +303,16 @@ std::vector<Sample> run_lock(const Lock &lock, const Section &section, const Pla
 		State state(threads, section);
 		double slice_ms = std::min(100.0, ms * 0.8);
 		double first_ms = (ms - std::floor(ms / slice_ms) * slice_ms) * 0.9;
-		std::unique_ptr<Slicer> slicer;
 
-		lock.init(&state);
+		Ticks slices;
+
 		if (threads > 1)
-			slicer.reset(new Slicer(&state, first_ms, slice_ms));
+			slices = { first_ms, slice_ms, [&state] { state.next_slice(); } };
+		lock.init(&state);
 		Window window = run_window(threads, ms, threads > 1 ? lock.total : lock.alone,
-					   state.pointers, placement.where());
+					   state.pointers, placement.where(), slices);
 		double total = static_cast<double>(window.total()), cpu = 0, switches = 0;
 
-		slicer.reset();
 		lock.end(&state);
 		for (int t = 0; t < threads; t++) {
 			cpu += state.threads[static_cast<size_t>(t)].cpu_ns;
@@ -431,43 +352,10 @@ std::vector<Cell> mutex_cells(const Settings &settings)
 				counts.push_back(a_processor * cpus());
 		}
 	}
-	struct Case {
-		const Placement &placement;
-		int threads;
-		const Section &section;
-	};
-	std::vector<Case> cases;
-
-	for (int threads : counts) {
-		for (const Section &section : SECTIONS) {
-			if (threads > 1 || section.ns == 0)
-				cases.push_back({ ALONE, threads, section });
-		}
-	}
-	if (settings.threads.empty()) {
-		for (const Placement &placement : PLACEMENTS) {
-			int threads = placement.one
-					      ? 4
-					      : std::max(2, placement.busy ? cpus() : 2 * cpus());
-
-			for (const Section &section : SECTIONS) {
-				if (section.judged_busy)
-					cases.push_back({ placement, threads, section });
-			}
-		}
-	}
-	for (const Case &one : cases) {
-		const Placement &placement = one.placement;
-		const Section &section = one.section;
-		int threads = one.threads;
-
+	auto add = [&cells](const Placement &placement, int threads, const Section &section) {
 		for (const Lock &lock : locks()) {
-			Row row("mutex", lock.name, lock.kind,
-				placement.case_of(threads) + section.name, threads);
-
-			row.labels["waiter"] = lock.waiter == Waiter::PARKS ? "parks" : "spins";
-			if (*lock.version)
-				row.labels["version"] = lock.version;
+			Row row = lock.row("mutex", placement.case_of(threads) + section.name,
+					   threads);
 			auto run_once = [&lock, &section, &placement, threads](int ms) {
 				return run_lock(lock, section, placement, threads, ms);
 			};
@@ -481,6 +369,21 @@ std::vector<Cell> mutex_cells(const Settings &settings)
 			cells.back().pinned = !*placement.name;
 			if (section.two_levels && !*placement.name && threads > 2 * cpus())
 				cells.back().rounds = cells.back().least = ROUNDS_OF_LEVELS;
+		}
+	};
+
+	for (int threads : counts) {
+		for (const Section &section : SECTIONS) {
+			if (threads > 1 || section.ns == 0)
+				add(ALONE, threads, section);
+		}
+	}
+	for (const Placement &placement : PLACEMENTS) {
+		int threads = placement.one ? 4 : std::max(2, placement.busy ? cpus() : 2 * cpus());
+
+		for (const Section &section : SECTIONS) {
+			if (section.judged_busy && settings.threads.empty())
+				add(placement, threads, section);
 		}
 	}
 	return cells;

@@ -165,33 +165,16 @@ bool loss_call(Task &task)
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
-/* Memory in small pages. */
-class Resident {
-public:
-	explicit Resident(size_t bytes) : bytes_(bytes)
-	{
-		if (!bytes)
-			return;
-		at_ = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-			   0);
-		if (at_ == MAP_FAILED)
-			return;
-		(void)madvise(at_, bytes, MADV_NOHUGEPAGE);
-		memset(at_, 1, bytes);
-	}
-	~Resident()
-	{
-		if (has_it())
-			munmap(at_, bytes_);
-	}
-	Resident(const Resident &) = delete;
-	Resident &operator=(const Resident &) = delete;
-	bool has_it() const { return bytes_ && at_ != MAP_FAILED; }
+/* Maps so much memory in small pages; NULL if that fails. */
+void *small_pages(size_t bytes)
+{
+	void *at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-private:
-	size_t bytes_;
-	void *at_ = MAP_FAILED;
-};
+	if (at == MAP_FAILED)
+		return nullptr;
+	(void)madvise(at, bytes, MADV_NOHUGEPAGE);
+	return memset(at, 1, bytes);
+}
 
 std::vector<Sample> run_region(loop_t loop, size_t len, int open, size_t resident, int ms)
 {
@@ -215,15 +198,17 @@ std::vector<Sample> run_region(loop_t loop, size_t len, int open, size_t residen
 			return done;
 		}
 	} outer;
-	Resident memory(resident);
+	void *memory = resident ? small_pages(resident) : nullptr;
 
 	outer.loop = loop;
 	outer.task = Task();
-	outer.task.wrong = resident && !memory.has_it();
+	outer.task.wrong = resident && !memory;
 	outer.task.size = len;
 	outer.open = open;
 	Window window = run_window(1, ms, Outer::run, { &outer });
 
+	if (memory)
+		munmap(memory, resident);
 	return { sample_of(window, outer.task.wrong == 0) };
 }
 

@@ -188,95 +188,82 @@ std::string Run::busy() const
 static std::string quality_json(const Run &run)
 {
 	const Quality sum = sum_of(run.qualities);
-	std::string withheld;
+	Json withheld;
 
 	for (const auto &table : run.qualities) {
 		if (table.second.bad())
-			withheld += (withheld.empty() ? "" : ", ") + quoted(table.first) + ": " +
-				    quoted(table.second.words());
+			withheld.text(table.first.c_str(), table.second.words());
 	}
-	return "\"quality\": {\"rows\": " + std::to_string(sum.rows) +
-	       ", \"missing\": " + std::to_string(sum.missing) +
-	       ", \"disturbed\": " + std::to_string(sum.disturbed) +
-	       ", \"others_before\": " + number(run.others_before) +
-	       ", \"words\": " + quoted(run.busy()) + ", \"withheld\": {" + withheld + "}},\n";
+	return Json()
+		.number("rows", sum.rows)
+		.number("missing", sum.missing)
+		.number("disturbed", sum.disturbed)
+		.number("others_before", run.others_before)
+		.text("words", run.busy())
+		.add("withheld", withheld.object())
+		.object();
 }
 
+static std::string row_json(const Places &places, const Row &row)
+{
+	double to_default = ratio_to(places, row, [](const Row &other) { return other.twice; });
+	double transfer = row.median_of([](const Sample &s) { return s.transfer_ns; });
+	std::set<std::string> keys; /* a short run may lack some */
+	Json json, levels;
+
+	json.text("table", row.table).text("variant", row.variant).text("kind", row.kind);
+	json.text("case", row.case_name).number("threads", row.threads);
+	json.number("ns_per_op", row.ns_per_op()).number("spread", row.spread());
+	json.text("baseline", row.baseline).number("ratio", ratio_to_baseline(places, row));
+	json.number("fairness", row.fairness());
+	json.add("checked", row.checked() ? "true" : "false");
+	json.add("starved", row.starved() ? "true" : "false");
+	json.number("rounds", static_cast<double>(row.samples.size()));
+	for (const auto &label : row.labels)
+		json.text(label.first.c_str(), label.second);
+	if (row.robbed())
+		json.add("disturbed", "true");
+	for (const Level &level : row.levels())
+		levels.item(Json().number("ns_per_op", level.ns_per_op)
+				    .number("share", level.share)
+				    .object());
+	if (!levels.empty())
+		json.add("levels", levels.array());
+	if (std::isfinite(to_default))
+		json.number("to_default", to_default);
+	if (std::isfinite(row.gap))
+		json.number("gap", row.gap);
+	if (transfer > 0)
+		json.number("transfer_ns", transfer);
+	for (const Sample &sample : row.samples) {
+		for (const auto &more : sample.more)
+			keys.insert(more.first);
+	}
+	for (const std::string &key : keys)
+		json.number(key.c_str(), row.more(key));
+	return json.object();
+}
+
+/* A line for each row. */
 std::string to_json(const std::vector<Row> &rows, const Run &run)
 {
-	std::string out = "{\n\"schema\": " + std::to_string(SCHEMA) +
-			  ",\n\"holdfast\": " + quoted(run.version) +
-			  ",\n\"machine\": " + run.machine + ",\n\"limits\": [";
-	const char *comma = "";
-
-	for (const std::string &limit : run.limits) {
-		out += comma + quoted(limit);
-		comma = ", ";
-	}
-	out += "],\n\"missing_peers\": [";
-	comma = "";
-	for (const Missing &missing : run.missing) {
-		out += comma + ("{\"peer\": " + quoted(missing.peer)) +
-		       ", \"package\": " + quoted(missing.package) + "}";
-		comma = ", ";
-	}
-	out += "],\n\"settings\": {\"window_ms\": " + std::to_string(run.settings.window_ms) +
-	       ", \"rounds\": " + std::to_string(run.settings.rounds) +
-	       ", \"seed\": " + std::to_string(run.settings.seed) +
-	       ", \"ns_per_tick\": " + number(run.ns_per_tick) + "},\n";
-	out += quality_json(run) + "\"rows\": [\n";
 	const Places places = places_of(rows);
+	Json limits, missing, settings;
+	std::string lines;
 
-	comma = "";
-	for (const Row &row : rows) {
-		double to_default =
-			ratio_to(places, row, [](const Row &other) { return other.twice; });
-
-		out += comma;
-		comma = ",\n";
-		out += "{\"table\": " + quoted(row.table) +
-		       ", \"variant\": " + quoted(row.variant) + ", \"kind\": " + quoted(row.kind) +
-		       ", \"case\": " + quoted(row.case_name) +
-		       ", \"threads\": " + std::to_string(row.threads) +
-		       ", \"ns_per_op\": " + number(row.ns_per_op()) +
-		       ", \"spread\": " + number(row.spread()) +
-		       ", \"baseline\": " + quoted(row.baseline) +
-		       ", \"ratio\": " + number(ratio_to_baseline(places, row)) +
-		       ", \"fairness\": " + number(row.fairness()) +
-		       ", \"checked\": " + (row.checked() ? "true" : "false") +
-		       ", \"starved\": " + (row.starved() ? "true" : "false") +
-		       ", \"rounds\": " + std::to_string(row.samples.size());
-		for (const auto &label : row.labels)
-			out += ", " + quoted(label.first) + ": " + quoted(label.second);
-		double transfer = row.median_of([](const Sample &s) { return s.transfer_ns; });
-
-		if (row.robbed())
-			out += ", \"disturbed\": true";
-		std::string levels;
-
-		for (const Level &level : row.levels())
-			levels += (levels.empty() ? "" : ", ") +
-				  ("{\"ns_per_op\": " + number(level.ns_per_op)) +
-				  ", \"share\": " + number(level.share) + "}";
-		if (!levels.empty())
-			out += ", \"levels\": [" + levels + "]";
-		if (std::isfinite(to_default))
-			out += ", \"to_default\": " + number(to_default);
-		if (std::isfinite(row.gap))
-			out += ", \"gap\": " + number(row.gap);
-		if (transfer > 0)
-			out += ", \"transfer_ns\": " + number(transfer);
-		std::set<std::string> keys; /* a short run may lack some */
-
-		for (const Sample &sample : row.samples) {
-			for (const auto &more : sample.more)
-				keys.insert(more.first);
-		}
-		for (const std::string &key : keys)
-			out += ", " + quoted(key) + ": " + number(row.more(key));
-		out += "}";
-	}
-	return out + "\n]\n}\n";
+	for (const std::string &limit : run.limits)
+		limits.item(quoted(limit));
+	for (const Missing &one : run.missing)
+		missing.item(Json().text("peer", one.peer).text("package", one.package).object());
+	settings.number("window_ms", run.settings.window_ms).number("rounds", run.settings.rounds);
+	settings.number("seed", run.settings.seed).number("ns_per_tick", run.ns_per_tick);
+	for (const Row &row : rows)
+		lines += (lines.empty() ? "" : ",\n") + row_json(places, row);
+	return "{\n\"schema\": " + std::to_string(SCHEMA) +
+	       ",\n\"holdfast\": " + quoted(run.version) + ",\n\"machine\": " + run.machine +
+	       ",\n\"limits\": " + limits.array() + ",\n\"missing_peers\": " + missing.array() +
+	       ",\n\"settings\": " + settings.object() + ",\n\"quality\": " + quality_json(run) +
+	       ",\n\"rows\": [\n" + lines + "\n]\n}\n";
 }
 
 std::string text_of(const char *format, double value)

@@ -22,7 +22,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <new>
 #include <shared_mutex>
 
 #include "holdfast/mutex.h"
@@ -47,6 +46,10 @@ struct HfMutex : hf::mutex {
 	void unlock_shared() HF_NO_THREAD_SAFETY_ANALYSIS { unlock(); }
 };
 
+#if !defined(__GLIBC__) /* no other C library has the kind */
+#define pthread_rwlockattr_setkind_np(attributes, kind) ((void)(attributes))
+#endif
+
 template <bool PrefersWriters>
 struct PthreadRwlock {
 	pthread_rwlock_t m;
@@ -55,29 +58,15 @@ struct PthreadRwlock {
 		pthread_rwlockattr_t kind;
 
 		pthread_rwlockattr_init(&kind);
-#if defined(__GLIBC__)
 		if (PrefersWriters)
 			pthread_rwlockattr_setkind_np(&kind,
 						      PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
-#endif
 		pthread_rwlock_init(&m, &kind);
 	}
-	void lock_shared()
-	{
-		pthread_rwlock_rdlock(&m);
-	}
-	void unlock_shared()
-	{
-		pthread_rwlock_unlock(&m);
-	}
-	void lock()
-	{
-		pthread_rwlock_wrlock(&m);
-	}
-	void unlock()
-	{
-		pthread_rwlock_unlock(&m);
-	}
+	void lock_shared() { pthread_rwlock_rdlock(&m); }
+	void unlock_shared() { pthread_rwlock_unlock(&m); }
+	void lock() { pthread_rwlock_wrlock(&m); }
+	void unlock() { pthread_rwlock_unlock(&m); }
 };
 
 #if HF_LAB_HAVE_ABSL
@@ -92,26 +81,6 @@ struct NsyncShared : NsyncMu {
 	void lock_shared() { nsync::nsync_mu_rlock(&m); }
 	void unlock_shared() { nsync::nsync_mu_runlock(&m); }
 };
-#endif
-
-#if HF_LAB_HAVE_RUST
-/* A guard is a local variable in Rust; here a thread has one at a time. */
-#define HF_LAB_RUST_RWLOCK(type, prefix)                                                           \
-	struct type {                                                                              \
-		hf_lab_rust_object m;                                                              \
-		type() { prefix##_init(&m); }                                                      \
-		void lock_shared() { prefix##_read(&m, &guard()); }                                \
-		void unlock_shared() { prefix##_read_unlock(&guard()); }                           \
-		void lock() { prefix##_write(&m, &guard()); }                                      \
-		void unlock() { prefix##_write_unlock(&guard()); }                                 \
-		static hf_lab_rust_guard &guard()                                                  \
-		{                                                                                  \
-			static thread_local hf_lab_rust_guard mine;                                \
-			return mine;                                                               \
-		}                                                                                  \
-	};
-HF_LAB_RUST_RWLOCK(RustStdRwlock, hf_lab_rust_std_rwlock)
-HF_LAB_RUST_RWLOCK(ParkingLotRwlock, hf_lab_parking_lot_rwlock)
 #endif
 
 /* ---- one run -------------------------------------------------------------------------------- */
@@ -139,12 +108,8 @@ struct State {
 
 template <class L>
 struct Loops {
-	static L *lock_of(State *s) { return reinterpret_cast<L *>(s->lock); }
-	static void init(State *s)
-	{
-		static_assert(sizeof(L) <= sizeof(s->lock), "the lock has room");
-		new (s->lock) L;
-	}
+	static L *lock_of(State *s) { return lock_in<L>(s->lock); }
+	static void init(State *s) { make_lock<L>(s->lock); }
 	static void end(State *s) { lock_of(s)->~L(); }
 
 	template <bool Waits>
@@ -194,25 +159,18 @@ struct Loops {
 	}
 };
 
-struct Lock {
-	const char *name, *kind, *waiter, *version;
-	void (*init)(State *);
-	void (*end)(State *);
-	loop_t total, waits;
-};
+using Lock = LockOf<State>;
 
 template <class L>
 Lock entry(const char *name, const char *kind, const char *waiter = "parks",
 	   const char *version = "")
 {
-	return { name,
-		 kind,
-		 waiter,
-		 version,
-		 Loops<L>::init,
-		 Loops<L>::end,
-		 Loops<L>::template run<false>,
-		 Loops<L>::template run<true> };
+	using Of = Loops<L>;
+	const loop_t total = Of::template run<false>;
+
+	return { name,    kind,     waiter,
+		 version, Of::init, Of::end,
+		 total,   total,    Of::template run<true> };
 }
 
 const std::vector<Lock> &locks()
@@ -319,12 +277,7 @@ std::vector<Cell> rwlock_cells(const Settings &settings)
 		std::string name = placement.case_of(threads) + ", " + mix.name;
 
 		for (const Lock &lock : locks()) {
-			Row row("rwlock", lock.name, lock.kind, name, threads);
-
-			row.labels["waiter"] = lock.waiter;
-			if (*lock.version)
-				row.labels["version"] = lock.version;
-			cells.push_back({ { row },
+			cells.push_back({ { lock.row("rwlock", name, threads) },
 					  [&lock, &mix, &placement, threads](int ms) {
 						  return run_lock(lock, mix, placement, threads,
 								  ms);

@@ -421,7 +421,7 @@ static bool is_disturbed(const Cell &cell)
 }
 
 /* Measures the rounds of a plan that fit into the time that is left; returns whether there were
- * any. A cell that others disturbed then wants one more. */
+ * any. A cell that other programs disturbed then gets one more round. */
 static bool more_rounds(std::vector<Plan> *plans, Plan *plan, const Limit &limit,
 			Progress *progress)
 {
@@ -454,7 +454,7 @@ void measure(std::vector<Plan> *plans, const Limit &limit, Progress *progress,
 
 	for (Plan &plan : *plans)
 		first.push_back(&plan);
-	/* A run that takes seconds is the hardest to guess: once it is known, so is the rest. */
+	/* First the plans with runs of seconds, whose real time is the hardest to estimate. */
 	std::stable_partition(first.begin(), first.end(), [](Plan *plan) {
 		return std::any_of(plan->cells.begin(), plan->cells.end(),
 				   [](const Cell &cell) { return cell.setup_ms > 1000; });

@@ -25,10 +25,7 @@
  */
 #include "bench.hpp"
 
-#include <algorithm>
-#include <new>
 #include <string>
-#include <type_traits>
 
 #include "holdfast/spinlock.h"
 #include "holdfast/spinlock_ticket.h"
@@ -43,13 +40,6 @@ namespace
 
 /* ---- the loops ------------------------------------------------------------------------------ */
 
-/* A lock and the counter that it protects, in their own cache line. */
-struct alignas(128) Spin {
-	char lock[48];
-	uint64_t counter = 0;  /* the section: one increment */
-	uint64_t handoffs = 0; /* acquisitions by another thread than the one before */
-};
-
 /* The sums of one thread in the split loop, in ticks of hf_lab_timestamp(). */
 struct alignas(128) Split {
 	uint64_t rounds = 0, lock_ticks = 0, empty_ticks = 0, unlock_ticks = 0;
@@ -59,9 +49,9 @@ struct alignas(128) Split {
 constexpr size_t BULK = 8;
 
 struct State {
-	Spin *spin;   /* @bulk of them */
-	size_t bulk;  /* 1 to BULK */
-	Split *split; /* one for each thread */
+	Guarded *spin; /* @bulk of them */
+	size_t bulk;   /* 1 to BULK */
+	Split *split;  /* one for each thread */
 };
 
 /* The loops of a lock. They read the stop flag after every operation: with more threads than
@@ -70,36 +60,14 @@ template <class L>
 struct Loops {
 	using Node = typename NodeOf<L>::type;
 
-	static L *lock_of(Spin *s) { return reinterpret_cast<L *>(s->lock); }
+	static L *lock_of(Guarded *s) { return lock_in<L>(s->lock); }
+	static void init(Guarded *s) { make_lock<L>(s->lock); }
 
-	static void init(Spin *s)
+	/* Only lock, increment, unlock; contended: also counts how often the lock changes hands. */
+	template <bool Contended>
+	static uint64_t total(void *state, int, const int *stop)
 	{
-		static_assert(sizeof(L) <= sizeof(s->lock), "the lock has room");
-		new (s->lock) L;
-	}
-
-	/* Only lock, increment, unlock. */
-	static uint64_t alone(void *state, int, const int *stop)
-	{
-		Spin *s = static_cast<State *>(state)->spin;
-		L *lock = lock_of(s);
-		uint64_t ops = 0;
-
-		for (; !__atomic_load_n(stop, __ATOMIC_RELAXED); ops++) {
-			Node node;
-
-			take(lock, node);
-			s->counter++;
-			__asm__ volatile("" ::: "memory"); /* the increment stays in memory */
-			release(lock, node);
-		}
-		return ops;
-	}
-
-	/* The same, counting how often the lock changes hands. */
-	static uint64_t contended(void *state, int, const int *stop)
-	{
-		Spin *s = static_cast<State *>(state)->spin;
+		Guarded *s = static_cast<State *>(state)->spin;
 		L *lock = lock_of(s);
 		uint64_t mine = 0; /* the counter as this thread left it */
 		uint64_t ops = 0;
@@ -108,10 +76,10 @@ struct Loops {
 			Node node;
 
 			take(lock, node);
-			if (s->counter != mine)
+			if (Contended && s->counter != mine)
 				s->handoffs++;
 			mine = ++s->counter;
-			__asm__ volatile("" ::: "memory");
+			__asm__ volatile("" ::: "memory"); /* the increment stays in memory */
 			release(lock, node);
 		}
 		return ops;
@@ -154,7 +122,7 @@ struct Lock {
 	std::string name, kind;
 	std::string is;   /* of the default: the same lock's row; of a sweep: the row it varies */
 	std::string wait; /* of a sweep: the policy */
-	void (*init)(Spin *);
+	void (*init)(Guarded *);
 	loop_t alone, contended, split;
 };
 
@@ -166,8 +134,8 @@ Lock entry(const std::string &name, const char *kind, const char *is = "", const
 		 is,
 		 wait,
 		 Loops<L>::init,
-		 Loops<L>::alone,
-		 Loops<L>::contended,
+		 Loops<L>::template total<false>,
+		 Loops<L>::template total<true>,
 		 Loops<L>::split };
 }
 
@@ -240,7 +208,7 @@ const std::vector<Lock> &locks()
 /* The locks, counters and times of a run: a set of `bulk` locks for each thread, or one for all. */
 struct Run {
 	size_t bulk;
-	std::vector<Spin> spins;
+	std::vector<Guarded> spins;
 	std::vector<Split> splits;
 	std::vector<State> states;
 	std::vector<void *> pointers;
@@ -249,7 +217,7 @@ struct Run {
 		: bulk(bulk_of_each), spins(bulk * static_cast<size_t>(shared ? 1 : threads)),
 		  splits(static_cast<size_t>(threads)), states(spins.size() / bulk)
 	{
-		for (Spin &spin : spins)
+		for (Guarded &spin : spins)
 			lock.init(&spin);
 		for (size_t i = 0; i < states.size(); i++) {
 			states[i] = { &spins[i * bulk], bulk, splits.data() };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The table `verbs`: fill, move, compare, find, length and more of memory that may fault, beside
- * the functions for memory that can't: the C library's, the compiler's.
+ * the C library's functions and the compiler's atomics, for memory that can't.
  *
  * Each operation uses the same buffers; misaligned: the destination by 1, the source by 3. A
  * comparison meets no difference and a search no hit, so both read the whole buffer. A move is by

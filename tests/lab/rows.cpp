@@ -5,15 +5,12 @@
  *
  *   hf-lab-rows            made-up rows, as hf-lab --json writes them
  *   hf-lab-rows wrong      one row has a wrong count
- *   hf-lab-rows slow       the time limit is reached
  *   hf-lab-rows robbed     others had the processors
  *   hf-lab-rows again      the same in the planned rounds only
- *   hf-lab-rows limits     a line for each of several runs with a limit: how long it took
  *   hf-lab-rows levels     the levels of made-up times, and a row that has two, as text
  */
 #include "../../lab/bench.hpp"
 
-#include <algorithm>
 #include <climits>
 #include <cmath>
 #include <cstdio>
@@ -83,86 +80,6 @@ static std::vector<Cell> cells(const Settings &)
 	return list;
 }
 
-/* ---- limits ---------------------------------------------------------------------------------- */
-
-static double clock_ns; /* the made-up clock, which only the made-up cells advance */
-
-/* One kind of cell of a made-up run. */
-struct Kind {
-	int cells, rounds;
-	double planned_ms, really_ms; /* of a run, beyond its window of 1 ms */
-	int least = 3;
-};
-
-/* Takes that long, `load` times as long from `busy_from_ms` on. */
-static Cell costly(const Kind &kind, int number, double busy_from_ms, double load)
-{
-	Cell cell;
-
-	cell.rows = { Row("made up", "cell " + std::to_string(number), "ours", "case", 1) };
-	cell.window_ms = 1;
-	cell.rounds = kind.rounds;
-	cell.least = kind.least;
-	cell.setup_ms = kind.planned_ms - 2;
-	cell.run = [=](int) {
-		clock_ns += kind.really_ms * 1e6 * (clock_ns > busy_from_ms * 1e6 ? load : 1);
-		return std::vector<Sample>{ sample_of({ { 10 }, 100, false }, true) };
-	};
-	cell.planned = cell.rounds;
-	return cell;
-}
-
-static void limited(const char *name, double limit_ms, const std::vector<Kind> &kinds,
-		    double busy_from_ms = INFINITY, double load = 1)
-{
-	static const Table table = { "made up", "", "cell 0", nullptr };
-	std::vector<Plan> plans;
-	int number = 0, fewest = 1000000, fewest_of_levels = 1000000;
-
-	clock_ns = 0;
-	for (const Kind &kind : kinds) {
-		plans.push_back({ &table, {}, 1 });
-		for (int i = 0; i < kind.cells; i++)
-			plans.back().cells.push_back(costly(kind, number++, busy_from_ms, load));
-	}
-	Limit limit(limit_ms, [] { return clock_ns; });
-	Progress progress(plans, limit);
-
-	measure(&plans, limit, &progress, [] {});
-	for (const Plan &plan : plans) {
-		for (const Cell &cell : plan.cells) {
-			int *least = cell.least > 3 ? &fewest_of_levels : &fewest;
-
-			*least = std::min(*least, cell.done);
-		}
-	}
-	printf("%s: took %.0f, limit %.0f, least rounds %d", name, limit.passed_ms(), limit_ms,
-	       fewest);
-	printf(fewest_of_levels < 1000000 ? ", where levels are looked for %d\n" : "\n",
-	       fewest_of_levels);
-}
-
-static void limits()
-{
-	const std::vector<Kind> usual = { { 30, 60, 4, 4 },
-					  { 100, 3, 250, 252 },
-					  { 500, 15, 3, 3 } };
-	std::vector<Kind> slow = usual, unplanned = usual, twice = usual, levels = usual;
-
-	slow.push_back({ 2, 1, 10000, 60000 });
-	unplanned.push_back({ 1, 1, 20, 90000 });
-	levels.push_back({ 20, 9, 40, 40, ROUNDS_OF_LEVELS });
-	for (Kind &kind : twice)
-		kind.really_ms *= 4;
-	limited("as planned", 60000, usual);
-	limited("slow cells", 200000, slow);
-	limited("an unplanned slow cell", 180000, unplanned);
-	limited("a slow machine", 150000, twice);
-	limited("a load that comes", 150000, usual, 60000, 3);
-	limited("two levels", 87000, levels);
-	limited("two levels, too little time", 83500, levels);
-}
-
 static void levels()
 {
 	const std::vector<double> tests[] = {
@@ -199,19 +116,12 @@ int main(int argc, char **argv)
 
 	wrong = mode == "wrong";
 	robbed = mode == "robbed" ? INT_MAX / 2 : mode == "again" ? 3 * (1 + REPEATS) : 0;
-	if (mode == "limits") {
-		limits();
-		return 0;
-	}
 	if (mode == "levels") {
 		levels();
 		return 0;
 	}
 	std::vector<Plan> plans = { plan(table, settings) };
-	/* "slow": each reading of the clock advances it by a second, and no run ends after 30. */
-	static double looks;
-	auto slow = [] { return 1e9 * looks++; };
-	Limit limit = mode == "slow" ? Limit(20e3, slow) : Limit(INFINITY);
+	Limit limit(INFINITY);
 	Progress progress(plans, limit);
 
 	measure(&plans, limit, &progress, [] {});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! The mutex, reader-writer lock and condition variable of std and those of parking_lot, with the
+//! The mutex, condition variable and reader-writer lock of std and those of parking_lot, with the
 //! C ABI that hf_lab_peers.h declares.
 
 use core::mem::{align_of, size_of};
@@ -11,144 +11,84 @@ const fn fits<T>() -> bool {
     size_of::<T>() <= 16 && align_of::<T>() <= 8
 }
 
-/// The functions for one library. The two closures are its lock and wait: those of `std` return a
-/// `Result`, because a mutex can be poisoned, and its wait takes the guard and returns it.
+/// The functions for one library, and what differs: how a condition variable waits, and what
+/// follows a lock. In `std` that is `.unwrap()`, because a lock can be poisoned.
 macro_rules! abi {
-    ($lib:path, $locked:expr, $waited:expr, $init:ident, $lock:ident, $unlock:ident,
-     $cond_init:ident, $wait:ident, $signal:ident, $broadcast:ident) => {
+    ($lib:path, $name:literal, $waited:expr, $($unwrap:tt)*) => {
         const _: () = {
-            use $lib::{Condvar, Mutex, MutexGuard};
-
-            assert!(fits::<Mutex<()>>() && fits::<Condvar>() && fits::<MutexGuard<'static, ()>>());
-
-            #[no_mangle]
-            unsafe extern "C" fn $init(mutex: *mut Mutex<()>) {
-                write(mutex, Mutex::new(()));
-            }
-
-            #[no_mangle]
-            unsafe extern "C" fn $lock(
-                mutex: *const Mutex<()>,
-                guard: *mut MutexGuard<'static, ()>,
-            ) {
-                write(guard, $locked(&*mutex));
-            }
-
-            #[no_mangle]
-            unsafe extern "C" fn $unlock(guard: *mut MutexGuard<'static, ()>) {
-                drop(read(guard));
-            }
-
-            #[no_mangle]
-            unsafe extern "C" fn $cond_init(cond: *mut Condvar) {
-                write(cond, Condvar::new());
-            }
-
-            #[no_mangle]
-            unsafe extern "C" fn $wait(
-                cond: *const Condvar,
-                guard: *mut MutexGuard<'static, ()>,
-            ) {
-                write(guard, $waited(&*cond, read(guard)));
-            }
-
-            #[no_mangle]
-            unsafe extern "C" fn $signal(cond: *const Condvar) {
-                (*cond).notify_one();
-            }
-
-            #[no_mangle]
-            unsafe extern "C" fn $broadcast(cond: *const Condvar) {
-                (*cond).notify_all();
-            }
-        };
-    };
-}
-
-abi!(
-    std::sync,
-    |mutex: &'static Mutex<()>| mutex.lock().unwrap(),
-    |cond: &Condvar, guard: MutexGuard<'static, ()>| cond.wait(guard).unwrap(),
-    hf_lab_rust_std_init,
-    hf_lab_rust_std_lock,
-    hf_lab_rust_std_unlock,
-    hf_lab_rust_std_cond_init,
-    hf_lab_rust_std_cond_wait,
-    hf_lab_rust_std_cond_signal,
-    hf_lab_rust_std_cond_broadcast
-);
-abi!(
-    parking_lot,
-    |mutex: &'static Mutex<()>| mutex.lock(),
-    |cond: &Condvar, mut guard: MutexGuard<'static, ()>| {
-        cond.wait(&mut guard);
-        guard
-    },
-    hf_lab_parking_lot_init,
-    hf_lab_parking_lot_lock,
-    hf_lab_parking_lot_unlock,
-    hf_lab_parking_lot_cond_init,
-    hf_lab_parking_lot_cond_wait,
-    hf_lab_parking_lot_cond_signal,
-    hf_lab_parking_lot_cond_broadcast
-);
-
-/// The same for a reader-writer lock. The closures lock it.
-macro_rules! rwlock_abi {
-    ($lib:path, $read:expr, $written:expr, $init:ident, $lock_read:ident, $unlock_read:ident,
-     $lock_write:ident, $unlock_write:ident) => {
-        const _: () = {
-            use $lib::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+            use $lib::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
+            type Guard = MutexGuard<'static, ()>;
             type ReadGuard = RwLockReadGuard<'static, ()>;
             type WriteGuard = RwLockWriteGuard<'static, ()>;
 
+            assert!(fits::<Mutex<()>>() && fits::<Condvar>() && fits::<Guard>());
             assert!(fits::<RwLock<()>>() && fits::<ReadGuard>() && fits::<WriteGuard>());
 
-            #[no_mangle]
-            unsafe extern "C" fn $init(lock: *mut RwLock<()>) {
-                write(lock, RwLock::new(()));
+            #[export_name = concat!("hf_lab_", $name, "_init")]
+            unsafe extern "C" fn init(mutex: *mut Mutex<()>) {
+                write(mutex, Mutex::new(()));
             }
 
-            #[no_mangle]
-            unsafe extern "C" fn $lock_read(lock: *const RwLock<()>, guard: *mut ReadGuard) {
-                write(guard, $read(&*lock));
+            #[export_name = concat!("hf_lab_", $name, "_lock")]
+            unsafe extern "C" fn lock(mutex: *const Mutex<()>, guard: *mut Guard) {
+                write(guard, (*mutex).lock()$($unwrap)*);
             }
 
-            #[no_mangle]
-            unsafe extern "C" fn $unlock_read(guard: *mut ReadGuard) {
+            #[export_name = concat!("hf_lab_", $name, "_unlock")]
+            unsafe extern "C" fn unlock(guard: *mut Guard) {
                 drop(read(guard));
             }
 
-            #[no_mangle]
-            unsafe extern "C" fn $lock_write(lock: *const RwLock<()>, guard: *mut WriteGuard) {
-                write(guard, $written(&*lock));
+            #[export_name = concat!("hf_lab_", $name, "_cond_init")]
+            unsafe extern "C" fn cond_init(cond: *mut Condvar) {
+                write(cond, Condvar::new());
             }
 
-            #[no_mangle]
-            unsafe extern "C" fn $unlock_write(guard: *mut WriteGuard) {
+            #[export_name = concat!("hf_lab_", $name, "_cond_wait")]
+            unsafe extern "C" fn cond_wait(cond: *const Condvar, guard: *mut Guard) {
+                write(guard, $waited(&*cond, read(guard)));
+            }
+
+            #[export_name = concat!("hf_lab_", $name, "_cond_signal")]
+            unsafe extern "C" fn cond_signal(cond: *const Condvar) {
+                (*cond).notify_one();
+            }
+
+            #[export_name = concat!("hf_lab_", $name, "_cond_broadcast")]
+            unsafe extern "C" fn cond_broadcast(cond: *const Condvar) {
+                (*cond).notify_all();
+            }
+
+            #[export_name = concat!("hf_lab_", $name, "_rwlock_init")]
+            unsafe extern "C" fn rwlock_init(lock: *mut RwLock<()>) {
+                write(lock, RwLock::new(()));
+            }
+
+            #[export_name = concat!("hf_lab_", $name, "_rwlock_read")]
+            unsafe extern "C" fn rwlock_read(lock: *const RwLock<()>, guard: *mut ReadGuard) {
+                write(guard, (*lock).read()$($unwrap)*);
+            }
+
+            #[export_name = concat!("hf_lab_", $name, "_rwlock_read_unlock")]
+            unsafe extern "C" fn rwlock_read_unlock(guard: *mut ReadGuard) {
+                drop(read(guard));
+            }
+
+            #[export_name = concat!("hf_lab_", $name, "_rwlock_write")]
+            unsafe extern "C" fn rwlock_write(lock: *const RwLock<()>, guard: *mut WriteGuard) {
+                write(guard, (*lock).write()$($unwrap)*);
+            }
+
+            #[export_name = concat!("hf_lab_", $name, "_rwlock_write_unlock")]
+            unsafe extern "C" fn rwlock_write_unlock(guard: *mut WriteGuard) {
                 drop(read(guard));
             }
         };
     };
 }
 
-rwlock_abi!(
-    std::sync,
-    |lock: &'static RwLock<()>| lock.read().unwrap(),
-    |lock: &'static RwLock<()>| lock.write().unwrap(),
-    hf_lab_rust_std_rwlock_init,
-    hf_lab_rust_std_rwlock_read,
-    hf_lab_rust_std_rwlock_read_unlock,
-    hf_lab_rust_std_rwlock_write,
-    hf_lab_rust_std_rwlock_write_unlock
-);
-rwlock_abi!(
-    parking_lot,
-    |lock: &'static RwLock<()>| lock.read(),
-    |lock: &'static RwLock<()>| lock.write(),
-    hf_lab_parking_lot_rwlock_init,
-    hf_lab_parking_lot_rwlock_read,
-    hf_lab_parking_lot_rwlock_read_unlock,
-    hf_lab_parking_lot_rwlock_write,
-    hf_lab_parking_lot_rwlock_write_unlock
-);
+abi!(std::sync, "rust_std", |cond: &Condvar, guard: Guard| cond.wait(guard).unwrap(), .unwrap());
+abi!(parking_lot, "parking_lot", |cond: &Condvar, mut guard: Guard| {
+    cond.wait(&mut guard);
+    guard
+},);
