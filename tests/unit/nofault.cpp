@@ -52,7 +52,6 @@ protected:
 	{
 		hf_variant_clear_choose(nullptr);
 		hf_variant_copy_choose(nullptr);
-		hf_variant_memory_choose(nullptr);
 	}
 };
 

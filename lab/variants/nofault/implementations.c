@@ -14,8 +14,6 @@
 #include "vectors.h"
 #endif
 
-enum { NOT_SUPPORTED = 95 };
-
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static bool always(void)
@@ -112,120 +110,53 @@ const struct hf_variant_memory *hf_variant_memories(size_t *count)
 
 /* ---- choosing ----------------------------------------------------------------------------- */
 
-static const char default_name[] = "default";
-static const char *clear_name = default_name, *copy_name = default_name,
-		  *memory_name = default_name;
-
-/* strncmp() == 0, which bare metal does not have. */
-static bool same_name(const char *a, const char *b, size_t most)
+/* strcmp() == 0, which bare metal does not have. */
+static bool same_name(const char *a, const char *b)
 {
-	for (size_t i = 0; i < most; i++) {
-		if (a[i] != b[i])
-			return false;
-		if (!a[i])
-			break;
-	}
-	return true;
-}
-
-/* "vector" stands for the widest one that is legal here: the last match, since widths ascend. */
-static bool matches(const char *wanted, const char *name)
-{
-	return same_name(wanted, name, SIZE_MAX) ||
-	       (same_name(wanted, "vector", SIZE_MAX) && same_name(name, "vector_", 7));
+	for (; *a && *a == *b; a++, b++)
+		;
+	return *a == *b;
 }
 
 static bool is_default(const char *name)
 {
-	return !name || same_name(name, default_name, SIZE_MAX);
+	return !name || same_name(name, "default");
 }
 
 int hf_variant_clear_choose(const char *name)
 {
-	const struct hf_variant_clear *found = NULL;
-	int error = -HF_EINVAL;
 	uint64_t copy = hf_atomic64_load_relaxed(&hf_detail_copy);
 
 	if (is_default(name)) {
 		hf_detail_nofault_choose();
 		hf_atomic64_store_relaxed(&hf_detail_copy, copy);
-		clear_name = default_name;
 		return 0;
 	}
 	for (size_t i = 0; i < COUNT(clears); i++) {
-		if (!matches(name, clears[i].name))
-			continue;
-		error = -NOT_SUPPORTED;
-		if (clears[i].is_legal())
-			found = &clears[i];
+		if (same_name(name, clears[i].name) && clears[i].is_legal()) {
+			hf_atomic64_store_relaxed(&hf_detail_clear, (uintptr_t)clears[i].function);
+			return 0;
+		}
 	}
-	if (!found)
-		return error;
-	hf_atomic64_store_relaxed(&hf_detail_clear, (uintptr_t)found->function);
-	clear_name = found->name;
-	return 0;
+	return -HF_EINVAL;
 }
 
 int hf_variant_copy_choose(const char *name)
 {
-	const struct hf_variant_copy *found = NULL;
-	int error = -HF_EINVAL;
 	uint64_t clear = hf_atomic64_load_relaxed(&hf_detail_clear);
 
 	if (is_default(name)) {
 		hf_detail_nofault_choose();
 		hf_atomic64_store_relaxed(&hf_detail_clear, clear);
-		copy_name = default_name;
 		return 0;
 	}
 	for (size_t i = 0; i < COUNT(copies); i++) {
-		if (!matches(name, copies[i].name))
-			continue;
-		error = -NOT_SUPPORTED;
-		if (copies[i].is_legal())
-			found = &copies[i];
-	}
-	if (!found)
-		return error;
-	hf_atomic64_store_relaxed(&hf_detail_copy, (uintptr_t)found->function);
-	copy_name = found->name;
-	return 0;
-}
-
-int hf_variant_memory_choose(const char *name)
-{
-	if (is_default(name)) {
-		hf_detail_memory_start();
-		memory_name = default_name;
-		return 0;
-	}
-	for (size_t i = 0; i < COUNT(memories); i++) {
-		const struct hf_variant_memory *m = &memories[i];
-
-		if (!same_name(name, m->name, SIZE_MAX))
-			continue;
-		if (!m->is_legal())
-			return -NOT_SUPPORTED;
-		hf_detail_memory_use(m->fill, m->move, m->compare, m->find);
-		memory_name = m->name;
-		return 0;
+		if (same_name(name, copies[i].name) && copies[i].is_legal()) {
+			hf_atomic64_store_relaxed(&hf_detail_copy, (uintptr_t)copies[i].function);
+			return 0;
+		}
 	}
 	return -HF_EINVAL;
-}
-
-const char *hf_variant_clear_chosen(void)
-{
-	return clear_name;
-}
-
-const char *hf_variant_copy_chosen(void)
-{
-	return copy_name;
-}
-
-const char *hf_variant_memory_chosen(void)
-{
-	return memory_name;
 }
 
 #if __STDC_HOSTED__

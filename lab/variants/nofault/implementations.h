@@ -44,17 +44,10 @@ const struct hf_variant_memory *hf_variant_memories(size_t *count);
 
 /*
  * Uses this implementation from now on; NULL or "default" is the library's choice for this
- * processor. Returns 0, -EINVAL (22) for an unknown name, or -ENOTSUP (95) if this processor can't
- * run it.
+ * processor. Returns 0, or -EINVAL (22): no such implementation, or this processor can't run it.
  */
 int hf_variant_clear_choose(const char *name);
 int hf_variant_copy_choose(const char *name);
-int hf_variant_memory_choose(const char *name);
-
-/* The name that was chosen last, or "default". */
-const char *hf_variant_clear_chosen(void);
-const char *hf_variant_copy_chosen(void);
-const char *hf_variant_memory_chosen(void);
 
 HF_END_DECLS
 
