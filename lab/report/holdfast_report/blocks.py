@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The blocks of the page: sections, text, bullets, tables, charts; formatting and sorting of figures."""
+"""The blocks of the page: sections, text, bullets, tables; formatting and sorting of figures."""
 
 from __future__ import annotations
 
@@ -49,7 +49,6 @@ class Table(Struct):
     title: str
     columns: list[Column]
     rows: list[tuple[list[str], str]]  # cells, style: "", base, default, peer, fail
-    note: str = ""
     ratios: list[tuple[list[float], str]] = []  # of the time of ours to that of the best peer, or their range, by column
 
     def without_empty(self) -> Table:
@@ -60,7 +59,7 @@ class Table(Struct):
             if not c.number or any(cells[i] not in (NOTHING, "") for cells, _ in self.rows)
         ]
         columns = [self.columns[i] for i in keep]
-        return Table(self.title, columns, [([c[i] for i in keep], s) for c, s in self.rows], self.note)
+        return Table(self.title, columns, [([c[i] for i in keep], s) for c, s in self.rows])
 
     def lines(self) -> list[str]:
         """As plain text; long lines are not cut."""
@@ -72,19 +71,10 @@ class Table(Struct):
         return [" ".join(side(*cell) for side, *cell in zip(sides, cells, widths)).rstrip() for cells in lines]
 
 
-def table_of(title: str, things: list, columns: list[tuple], style=lambda thing: "", note: str = "") -> Table:
+def table_of(title: str, things: list, columns: list[tuple], style=lambda thing: "") -> Table:
     """A row for each thing; columns: (heading, function from a thing to its cell)."""
     lines = [([cell(thing) for _, cell in columns], style(thing)) for thing in things]
-    return Table(title, [column for column, _ in columns], lines, note)
-
-
-class Chart(Struct):
-    title: str
-    caption: str
-    panels: list[dict]  # of Vega-Lite
-
-    def __post_init__(self) -> None:
-        self.panels = [panel for panel in self.panels if panel["data"]["values"]]
+    return Table(title, [column for column, _ in columns], lines)
 
 
 def fmt(value: float | None) -> str:

@@ -7,16 +7,9 @@ from msgspec import Struct
 
 from . import tables
 from .blocks import by_speed, fmt, fmt_time, unique
-from .charts import bar_of, bars
+from .charts import bars
 from .noise import gap, noise_of, range_of
 from .rows import Results, Row
-
-
-class Bar(Struct):
-    name: str
-    words: str
-    width: float  # of the longest bar in its part, in percent
-    role: str  # "ours", "peer" or "fail"
 
 
 class Part(Struct):
@@ -24,7 +17,7 @@ class Part(Struct):
 
     title: str
     words: str  # how ours compares with the best peer
-    bars: list[Bar]
+    bars: list[dict]  # name, value, words, role ("ours", "peer" or "fail"), case; width in percent of the longest
 
 
 class Card(Struct):
@@ -150,9 +143,11 @@ def time_words(results: Results, row: Row, unit: str = " ns") -> str:
     return (" or " if row.levels else " to ").join(fmt_time(end) for end in ends(results, row)) + unit
 
 
-def than(results: Results, mine: Row, peer: Row, name: str) -> str:
-    """'18 % less time than parking_lot', 'twice the time of memcpy', 'level with absl': within the noise."""
-    if gap(mine, peer) <= noise_of(mine, peer):
+def than(results: Results, mine: Row, peer: Row, name: str, noise: float = 0) -> str:
+    """'18 % less time than parking_lot', 'twice the time of memcpy', 'level with absl': within the noise, which may be shown."""
+    noise = max(noise, noise_of(mine, peer))
+    # The words give a share of the peer's time, which must not be less than the noise beside it.
+    if gap(mine, peer) <= noise or abs(mine.ns / peer.ns - 1) <= noise < 0.5:
         return f"level with {name}"
     low, *rest = [mine.ns / peer.ns] if mine.levels else [end / peer.ns for end in ends(results, mine)]
     high = rest[0] if rest else low
@@ -183,16 +178,15 @@ def names_shown(cases: list[dict[str, Row]], now: str) -> list[str]:
     return unique([name for name in (now, *best, *here) if name in here])[:MOST]
 
 
-def part(results: Results, mine: Row, rows: list[Row], words: str, peers, names: list[str]) -> tuple[Part, list[dict]]:
-    """A case, and the same as values for a chart."""
+def part(results: Results, mine: Row, rows: list[Row], words: str, peers, names: list[str]) -> Part:
     values, title = [], words.format(threads=mine.threads)
     shown = {name: row for name, row in peers_of(rows, peers).items() if name in names}
     for name, row in {"Holdfast": mine, **shown}.items():
-        value = bar_of(row, lambda r: r.ns, lambda v, row=row: time_words(results, row))
         role = "fail" if row.failed else "ours" if row is mine else "peer"
-        values.append({**value, "name": name, "role": role, "case": title})
+        says = time_words(results, row) if row.valid else row.status
+        values.append({"name": name, "value": row.ns if row.valid else None, "words": says, "role": role, "case": title})  # R1
     longest = max((v["value"] or 0 for v in values), default=0) or 1
-    drawn = [Bar(v["name"], v["words"], 100 * (v["value"] or 0) / longest, v["role"]) for v in values]
+    values = [{**v, "width": 100 * (v["value"] or 0) / longest} for v in values]
     says = mine.status
     if mine.valid and mine.ns:
         best = best_peer(rows, peers)
@@ -200,21 +194,19 @@ def part(results: Results, mine: Row, rows: list[Row], words: str, peers, names:
         says = time_words(results, mine)
         if best and not results.withheld(mine.table):
             says += lead + than(results, mine, best[1], best[0])
-    return Part(title, says, drawn), values
+    return Part(title, says, values)
 
 
 def card(results: Results, title: str, table: str, cases, ours: str, peers: dict[str, str] | None) -> Card | None:
-    parts, values, found = [], [], []
+    found = []
     for case, threads, words in cases:
         rows = rows_of(results, table, case.replace("{cpus}", str(results.cpus)), threads)
         mine = next((r for r in rows if is_named(r, (ours,))), None)
         if mine is not None:
             found.append((mine, [r for r in rows if r is not mine], words))
     names = names_shown([peers_of(rows, peers) for _, rows, _ in found], NOW.get(table, ""))
-    for mine, rows, words in found:
-        one, more = part(results, mine, rows, words, peers, names)
-        parts.append(one)
-        values += more
+    parts = [part(results, mine, rows, words, peers, names) for mine, rows, words in found]
+    values = [bar for one in parts for bar in one.bars]
     return Card(title, table, sentence(results, table), parts, bars(values, "ns per operation")) if parts else None
 
 
@@ -233,8 +225,8 @@ def line(results: Results, _title: str, table: str, cases, ours: str, peers: dic
         now, best = others.get(NOW.get(table, "")), next(iter(others.items()), None)
         named = {name: row for name, row in [(NOW.get(table), now), best or ("", None)] if row}
         cells = [f"{name} {time_words(results, row, unit='')}" for name, row in named.items()]
-        means = "; ".join(than(results, mine, row, name) for name, row in named.items())
         noise = max([noise_of(mine, row) for row in named.values()], default=0)
+        means = "; ".join(than(results, mine, row, name, noise) for name, row in named.items())
         first, second = cells[0] if now and cells else "-", cells[-1] if cells else "-"
         return Line(table, words.format(threads=mine.threads), time_words(results, mine, ""), first, second, noise, means)
     return None

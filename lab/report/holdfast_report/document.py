@@ -6,7 +6,7 @@ from __future__ import annotations
 from . import tables
 from .blocks import Bullets, Section, Text, unique
 from .rows import Results
-from .summary import aim_blocks, certainty_items, failed_items
+from .summary import aim_blocks, certainty_items, failed_items, same_code_tables
 
 
 def reading_items(results: Results) -> list[tuple[str, str, str]]:
@@ -29,8 +29,6 @@ def reading_items(results: Results) -> list[tuple[str, str, str]]:
         words.append(("a or b", "the runs alternate between two levels; in parentheses the share of each."))
     if any(r.starved for r in results.rows):
         words.append(("starved", "a window had no operation even when repeated, and is left out."))
-    if (results.cpus or 1) > 4:
-        words.append(("charts", "of many numbers of threads they show some; the tables have all."))
     return [(name, text, "") for name, text in words]
 
 
@@ -61,12 +59,12 @@ def checks(results: Results) -> list:
 def build(results: Results) -> list:
     """Of a busy machine first that, and no verdicts."""
     blocks: list = [Text(results.busy, "fail")] if results.busy else []
-    blocks += [Section("How sure that is"), *checks(results), Bullets(certainty_items(results))]
+    blocks += [Section("How sure that is"), *checks(results), Bullets(certainty_items(results)), *same_code_tables(results)]
     if not results.busy:
         blocks += [Section("Aims"), *aim_blocks(results)]
     blocks += [Section("Machine"), Bullets(machine_items(results))]
     blocks += [Section("How to read the figures", 2), Bullets(reading_items(results))]
     for family in tables.of(results):
         blocks += [Section(family.name)] + ([Text(family.about, "note")] if family.about else [])
-        blocks += family.charts(results) + family.measured(results)
+        blocks += family.measured(results)
     return blocks

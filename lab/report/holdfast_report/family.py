@@ -7,8 +7,7 @@ import re
 
 from msgspec import Struct
 
-from .blocks import Chart, Column, Table, cell_of, fmt_threads, group_threads, text, unique
-from .charts import ratio_chart
+from .blocks import Column, Table, cell_of, fmt_threads, group_threads, text, unique
 from .measured import Field, plain_table, sweep_tables
 from .noise import range_of
 from .rows import Results, Row
@@ -47,15 +46,6 @@ class Family(Struct):
                 out.append(plain_table(results, f"{self.name}, {self.case_words(case, threads)}", here, self.fields))
         return out + sweep_tables(results, self.name, self.fields)
 
-    def charts(self, results: Results) -> list[Chart]:
-        rows = results.compared(self.name)
-        charts = [ratio_chart(results, self.name, self.drawn(rows))]
-        return [c for c in charts if c.panels]
-
-    def drawn(self, rows: list[Row]) -> list[Row]:
-        """The rows in the chart."""
-        return rows
-
     def compared(self, results: Results) -> list[Table]:
         """For docs/results.md, a line per variant: with one thread, and with one per CPU on one object."""
         wanted = self.shared_cases.replace("{cpus}", str(results.cpus))
@@ -68,7 +58,7 @@ class Family(Struct):
         return comparison(results, title, threads, lines, lambda r: r.threads, fmt_threads)
 
     def shown(self, rows: list[Row]) -> list[Row]:
-        """The rows in charts and docs/results.md."""
+        """The rows in docs/results.md."""
         return rows
 
 
@@ -102,4 +92,4 @@ def comparison(
             best = min(peers, key=lambda r: r.cost)
             found = range_of(results, row, lambda r, best=best: r.cost / best.cost)
             ratios.append((found, f"{words(key_of(row))}: {best.name}"))
-    return [Table(title, columns, [([name, *cells(rows)], "") for name, rows in lines.items()], "", ratios)]
+    return [Table(title, columns, [([name, *cells(rows)], "") for name, rows in lines.items()], ratios)]

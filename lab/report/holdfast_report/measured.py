@@ -11,7 +11,8 @@ from .blocks import (
     NOTHING, Column, Table, by_speed, fmt, fmt_fairness, fmt_ratio, fmt_share, fmt_threads, role, row_style,
     row_time, table_of, text, unique,
 )
-from .noise import fastest, noise_of
+from .figures import fastest
+from .noise import noise_of
 from .rows import Results, Row
 
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""When two rows differ, and which row is fastest; two measurements of the same as a range."""
+"""When two rows differ; two measurements of the same as a range."""
 
 from __future__ import annotations
 
-from .blocks import by_speed
 from .rows import Results, Row
 
 LEAST = 0.01  # smaller differences are below the lab's accuracy
@@ -17,11 +16,6 @@ def noise_of(a: Row, b: Row) -> float:
 def gap(a: Row, b: Row) -> float:
     """The relative difference of two valid measurements above 0."""
     return max(a.ns / b.ns, b.ns / a.ns) - 1
-
-
-def fastest(rows: list[Row]) -> Row | None:
-    good = [r for r in rows if r.valid]  # R1
-    return by_speed(good)[0] if good else None
 
 
 def range_of(results: Results, row: Row, value) -> list[float]:

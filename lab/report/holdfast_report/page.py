@@ -9,10 +9,9 @@ import re
 from pathlib import Path
 
 import jinja2
-from markupsafe import Markup, escape
+from markupsafe import escape
 
 from .blocks import Section
-from .charts import svg_of
 
 HERE = Path(__file__).parent
 
@@ -28,7 +27,6 @@ TEMPLATES = jinja2.Environment(
 TEMPLATES.filters["words"] = lambda text: escape(text).replace(" %", "\u00a0%")
 TEMPLATES.filters["together"] = lambda text: escape(text).replace(" ns", "\u00a0ns").replace(" or ", "\u00a0or ")
 TEMPLATES.filters["packed"] = packed
-TEMPLATES.filters["svg"] = lambda panel, title: Markup(svg_of(panel, title))
 
 
 def blocks_html(blocks: list) -> str:

@@ -74,7 +74,7 @@ def side_by_side(family: Family, machines: list[tuple[str, Results]]) -> list[Ta
             if set(cells) != {"-"}:
                 lines.append(([name, *cells], ""))
         ratios = [(ratio, f"{who}, {where}") for who, share in parts for ratio, where in share.ratios]
-        out.append(Table(title, columns, lines, "", ratios))
+        out.append(Table(title, columns, lines, ratios))
     return out
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import re
 
-from .blocks import Chart, Column, Table, cell_of, fmt, fmt_ratio, fmt_share, unique
-from .charts import lines, mine_of
+from .blocks import Column, Table, cell_of, fmt, fmt_ratio, fmt_share, unique
 from .family import Family, comparison
 from .rows import Results, Row
 
@@ -36,16 +35,6 @@ def size_words(size: float) -> str:
     return f"{size:.0f} B"
 
 
-def ratio_panels(named: list[tuple[str, Row, float | None]], mine: set[str], unit: str, rules: tuple) -> list[dict]:
-    """A panel for each way, with a line per name; named: name, row, ratio."""
-    good = [(name, r, ratio) for name, r, ratio in named if ratio and not r.failed]
-    out = []
-    for way in unique([way_of(r.case) for _, r, _ in good]):
-        points = [{"name": name, "x": size_of(r), "y": y} for name, r, y in good if way_of(r.case) == way]
-        out.append(lines(sorted(points, key=lambda p: p["x"]), "bytes", unit, mine, way, rules))
-    return out
-
-
 class Sized(Family):
     needs: tuple[str, ...] = ("size",)
     libc: str = ""  # the function with which it is compared
@@ -73,20 +62,6 @@ class Sized(Family):
             columns.append(Column("largest spread", "% IQR/median"))
             out.append(Table(f"{self.name}, {way}", columns, lines).without_empty())
         return out
-
-    def charts(self, results: Results) -> list[Chart]:
-        rows = results.compared(self.name)
-        if not rows:
-            return []
-        caption = (
-            "Time of an operation over that of libc in the same case; lower is faster. The dashed lines: 1, and 1.25,"
-            " which is 0.8 of libc's speed."
-        )
-        if failed := [f"{r.variant} at {r.case}" for r in rows if r.failed]:  # R1
-            caption += f" FAILED, and not drawn: {', '.join(failed)}."
-        named = [(r.label, r, results.ratio(r)) for r in rows if not results.is_baseline(r)]
-        panels = ratio_panels(named, mine_of(rows), "ratio", (1.0, 1.25))
-        return [Chart(f"{self.name}: time over libc's, by size", caption, panels)]
 
     def compared(self, results: Results) -> list[Table]:
         aligned = [r for r in results.compared(self.name) if way_of(r.case) == "aligned"]

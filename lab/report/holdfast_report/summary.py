@@ -6,7 +6,7 @@ from __future__ import annotations
 import textwrap
 
 from . import cards, tables
-from .blocks import NOTHING, Column, Text, fmt, fmt_percent, fmt_threads, table_of, text, texts, unique
+from .blocks import NOTHING, Column, Table, Text, fmt, fmt_percent, fmt_threads, table_of, text, texts, unique
 from .judge import aims_of
 from .noise import gap
 from .rows import Aim, Results
@@ -32,13 +32,19 @@ def same_code(results: Results) -> list[tuple[str, float, str]]:
     return out
 
 
+def same_code_tables(results: Results) -> list[Table]:
+    found = same_code(results)
+    columns = [
+        (text("table"), lambda one: one[0]),
+        (Column("differ by", "at most"), lambda one: fmt_percent(one[1]).lstrip("+")),
+        (text("in"), lambda one: one[2]),
+    ]
+    title = "Two measurements of the same code: smaller differences are noise"
+    return [table_of(title, found, columns)] if found else []
+
+
 def certainty_items(results: Results) -> list[tuple[str, str, str]]:
     items = []
-    twins = [f"{name} {fmt_percent(most).lstrip('+')} ({where})" for name, most, where in same_code(results)]
-    if twins:
-        words = "two measurements of the default, or of its own implementation, differ by at most: "
-        words += "; ".join(twins) + ". Differences below this are noise."
-        items.append(("the same code under two names", words))
     spreads = sorted(r.spread for r in results.rows if r.spread is not None and r.valid)
     if spreads:
         half, most = (fmt_percent(spreads[len(spreads) * n // 10]).lstrip("+") for n in (5, 9))
@@ -129,7 +135,7 @@ def closing(results: Results) -> list[str]:
     if results.busy:
         return textwrap.wrap(results.busy, 100)
     found = cards.lines(results)
-    heads = ("ns", "Holdfast", "what you use now", "best peer (mutex: parks)", "noise")
+    heads = ("ns", "Holdfast", "what you use now", "best peer (mutex: one that parks)", "noise")
     table = [heads, *((one.table, one.ours, one.now, one.best, f"{one.noise * 100:.0f} %") for one in found)]
     widths = [max(len(cells[n]) for cells in table) for n in range(len(heads))]
     first, *rows = ["  ".join(cell.ljust(width) for cell, width in zip(cells, widths)).rstrip() for cells in table]

@@ -40,15 +40,9 @@ class Spinlock(Family):
         setup, _ = setup_of(case)
         return f"{case}, {fmt_threads(threads)}" if setup_rank(setup)[0] == 3 else f"{case} ({setup_words(setup)})"
 
-    def totals(self, rows: list[Row]) -> list[Row]:
-        return [r for r in self.in_order(rows) if setup_of(r.case)[1] == "total"]
-
     def in_order(self, rows: list[Row]) -> list[Row]:
         """By set-up, with the total first."""
         return sorted(rows, key=lambda r: (setup_rank(setup_of(r.case)[0]), PARTS.index(setup_of(r.case)[1])))
-
-    def drawn(self, rows: list[Row]) -> list[Row]:
-        return self.totals(rows)
 
 
 LIMIT = re.compile(r"(\w+)-(\d+)")  # an implementation with a retry limit
@@ -64,9 +58,6 @@ class Lockref(Family):
     def shown(self, rows: list[Row]) -> list[Row]:
         """Without retry limits other than the default."""
         return [r for r in rows if not (m := LIMIT.fullmatch(r.variant)) or m[2] == DEFAULT_LIMIT]
-
-    def drawn(self, rows: list[Row]) -> list[Row]:
-        return self.shown(rows)
 
 
 def shared_processors(results: Results, name: str, rows: list[Row]) -> list[Table]:

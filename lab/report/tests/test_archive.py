@@ -9,7 +9,6 @@ import subprocess
 import unittest
 
 from holdfast_report import code_age, compare, input, results_page, tables
-from holdfast_report.rows import InputError
 
 from .helpers import ARCHIVE, Temporary, aim, locks, results, row
 
@@ -142,10 +141,6 @@ class Made(Temporary):
         self.assertEqual(older(), {("here", "mutex"), ("here", "mount")})
         self.assertEqual(code_age.older(self.folder, {"gone": "0123456"}, ["mutex"]), {("gone", "mutex")})
 
-    def test_an_empty_archive_is_refused(self):
-        with self.assertRaisesRegex(InputError, "holds no results"):
-            self.archive()
-
 
 class Compare(Temporary):
     def file(self, name, times, **changes):
@@ -171,7 +166,3 @@ class Compare(Temporary):
         twins = [row("loop", "plain", "copy 64 B", 10.0), row("loop", "default", "copy 64 B", 12.0, "default", **{"is": "plain"})]
         both = [self.write(results([*twins, row("loop", "slow", "copy 64 B", ns)]), f"{ns}.json") for ns in (10.0, 11.0)]
         self.assertRegex(self.compared(*both), r"(?m)^loop +slow .* 20 %$")
-
-    def test_files_that_have_no_row_in_common(self):
-        status, _, err = self.run_report(self.file("a", {"a": 1}), self.file("b", {"b": 1}), run=compare.run)
-        self.assertEqual((status, err.count("\n"), "no row is in both" in err), (2, 1, True))

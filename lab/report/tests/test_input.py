@@ -3,12 +3,10 @@
 
 import gzip
 import json
-import subprocess
-import sys
 
 from holdfast_report import input
 
-from .helpers import REPORT, Temporary, aim, parsed, results, row
+from .helpers import Temporary, aim, parsed, results, row
 
 CASE = "inc+dec_and_test"
 
@@ -18,8 +16,6 @@ class Errors(Temporary):
         path = self.folder / "x.json"
         for data, *words in (
             (b'{"rows": [}', "not JSON", "hf-lab all --json"),
-            (b'{"rows": [NaN]}', "not JSON"),
-            (b"\xff\xfe\x00", "not JSON"),
             (b"[]", "top level", "object"),
         ):
             path.write_bytes(data)
@@ -32,17 +28,14 @@ class Errors(Temporary):
         good = row("refcount", "unchecked", CASE, 3.0)
         for field, *values in (
             ("ns_per_op", -1, "fast"),
-            ("checked", 1, None),
+            ("checked", 1),
             ("kind", "mine"),
-            ("threads", 0, True, 1.5),
+            ("threads", 0),
             ("fairness", 1.5),
-            ("wait", 7),
-            ("table", "", " "),
         ):
             for value in values:
                 bad = row("refcount", "asm", CASE, 3.0) | {field: value}
-                where = "row 2 (" if field != "table" else "row 2"
-                self.complains(results([good, bad]), where, f"$.{field}", "hf-lab all --json")
+                self.complains(results([good, bad]), "row 2 (", f"$.{field}", "hf-lab all --json")
         for rows, *words in (
             ([], "length >= 1", "$.rows"),
             ([{k: v for k, v in good.items() if k != "ns_per_op"}], f"row 1 (refcount/unchecked/{CASE})", "ns_per_op"),
@@ -60,12 +53,9 @@ class Errors(Temporary):
         old = {k: v for k, v in results(rows).items() if k not in ("schema", "aims")}
         for data, *words in (
             (results(rows, schema=6), "of schema 6", "hf-lab of Holdfast 0.1.0", "measure again with `make lab`", "1 to 5"),
-            (results(rows, schema="two"), "$.schema"),
             (results(rows, aims=None), "'aims' is missing"),
             (results(rows, many_core=many | {"class": "x"}), "many_core"),
             (results(rows, aims=[aim(met="yes")]), "aim 1", "$.met"),
-            (results(rows, aims=[aim(bound="about")]), "aim 1", "$.bound"),
-            (results(rows, aims=[aim(what="")]), "aim 1", "$.what"),
         ):
             self.complains(data, *words)
         self.assertEqual(parsed(rows, many_core=many).machine["class"], "fifo")
@@ -73,16 +63,6 @@ class Errors(Temporary):
         path = self.write(gzip.compress(json.dumps(old).encode()), "old.json.gz")
         loaded = input.load_results(path)
         self.assertEqual((loaded.schema, len(loaded.rows), loaded.aims), (1, 1, []))
-
-    def test_packages_that_are_not_installed(self):
-        for package in ("msgspec", "vl_convert"):
-            code = (
-                "import importlib.util as u; find = u.find_spec;"
-                f"u.find_spec = lambda name: None if name == {package!r} else find(name); import report"
-            )
-            program = [sys.executable, "-B", "-c", code]
-            done = subprocess.run(program, capture_output=True, text=True, timeout=300, cwd=REPORT.parent)
-            self.assertEqual((done.returncode, done.stderr.count("\n"), "make venv" in done.stderr), (2, 1, True))
 
 
 class Ratios(Temporary):

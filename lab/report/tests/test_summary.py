@@ -49,6 +49,11 @@ class Closing(Temporary):
         text = self.text(results(rows))
         self.shows(text, "mutex 10.00 to 15.00 pthread_mutex 60.00 x 14.00 50 % one thread: 17 to 25 % of the time of pthread_mutex; level with x")
 
+    def test_no_share_below_the_noise_beside_it(self):
+        """6.8 % more of ours is 6.4 % less of the peer's, and the noise is 6.7 %."""
+        rows = [row("mutex", "hf_mutex", "alone", 93.6, spread=0.067), row("mutex", "peer:x", "alone", 100.0, "peer", waiter="parks")]
+        self.shows(self.text(results(rows)), "7 % one thread: level with x")
+
     def test_a_table_that_others_disturbed(self):
         """It has no verdict, and the others have theirs."""
         quality = {"rows": 9, "missing": 0, "disturbed": 1, "withheld": {"spinlock": "of 7 rows 3 were disturbed"}}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tables of measured figures, their charts, and their part of docs/results.md."""
+"""Tables of measured figures, and their part of docs/results.md."""
 
 from holdfast_report import tables
 
@@ -21,28 +21,6 @@ class Tables(Temporary):
             self.assertEqual(cells.count(f"{1000 + n}"), 1, r)
         cells = [c for t in measured(sized(), "clear") for line, _ in t.rows for c in line[1:-1]]
         self.assertEqual(sum(c != "-" for c in cells), len(sized()))
-
-    def test_a_plain_table(self):
-        rows = [row("sparse", v, "c", ns, s_per_tb=s) for v, ns, s in (("slow", 300.0, 18.31), ("fast", 200.0, 12.2))]
-        (table,) = measured(rows, "sparse")
-        second = [c.name for c in table.columns].index("1 TB")
-        self.assertEqual([(c[0], c[second], c[-1]) for c, _ in table.rows], [("fast", "12.2", "ok"), ("slow", "18.3", "ok")])
-        rows[1]["checked"] = False
-        (table,) = measured(rows, "sparse")
-        self.assertEqual([(c[0], c[-1], style) for c, style in table.rows], [("slow", "ok", ""), ("fast", "FAILED", "fail")])
-
-    def test_locks(self):
-        rows = [r for r in whole()["rows"] if r["table"] == "spinlock"]
-        rows[0]["checked"] = False  # cas, 1 lock
-        by_title = {t.title.removeprefix("spinlock, "): t for t in measured(rows, "spinlock")}
-        setups = ("1 {} (one thread)", "2NC {} (2 threads, each its own lock)", "2C {} (2 threads, one shared lock)")
-        wanted = [setup.format(part) for setup in setups for part in ("total", "lock", "unlock")]
-        wanted += [f"oversubscribed total, {n} threads" for n in (4, 8)] + ["wait sweep, 2C total, 2 threads"]
-        self.assertEqual(list(by_title), wanted)
-        lines = {cells[0]: (cells, style) for cells, style in by_title["1 lock (one thread)"].rows}
-        self.assertEqual((lines["cas"][0][-1], lines["cas"][1]), ("FAILED", "fail"))
-        self.assertEqual((lines["default"][0][1], lines["default"][1]), ("default: queued", "default"))
-        self.assertEqual(lines["wfe"][0][1:4], ["ours", "-", "10.00"])  # no ratio to what failed
 
     def test_sweeps(self):
         shown = {t.title: t for t in measured(whole()["rows"], "lockref")}
@@ -91,15 +69,3 @@ class Tables(Temporary):
     def test_a_table_that_is_not_declared(self):
         text = self.text(results([row("stranger", "base", "lock", 3.0), row("stranger", "other", "lock", 4.5)]))
         self.shows(text, "stranger, lock, 1 thread", "1.50")
-
-    def test_a_row_without_a_figure(self):
-        case = "inc+dec_and_test"
-        rows = [
-            row("refcount", "unchecked", case, 9.0),
-            row("refcount", "saturating", case, None, why="no operation in 60 ms"),
-            row("refcount", "asm", case, 10.0, starved=True),
-            row("refcount", "default", case, 10.0, kind="default", **{"is": "asm"}),
-        ]
-        text = self.text(results(rows))
-        self.shows(text, "not measured: no operation in 60 ms", "ok, starved", "starved a window had no operation")
-        self.shows(text, "not measured: 1 of 4 rows: 1 of refcount.")
