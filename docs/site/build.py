@@ -99,8 +99,7 @@ class Site:
                         "docs/design/*.md", "docs/results/README.md", "tmpfs/*.md", "tmpfs/docs/*.md"):
             for path in sorted(set(glob.glob(pattern, root_dir=self.root)) - {"docs/design/README.md"}):
                 name = path[:-3].removeprefix("docs/")
-                found[path] = {"README.md": "index", "docs/README.md": "documents",
-                               "docs/results/README.md": "results/readme"}.get(path, name)
+                found[path] = {"README.md": "index", "docs/results/README.md": "results/readme"}.get(path, name)
         return found
 
     def markdown(self, path):
@@ -226,19 +225,19 @@ class Site:
         index = read(os.path.join(self.root, "docs", "guide", "README.md"))
         groups = [(name, ["guide/" + page for page in re.findall(r"\(([\w-]+)\.md\)", rows)])
                   for name, rows in re.findall(r"^## (.*)\n((?:(?!##).*\n)*)", index, re.MULTILINE)]
-        elsewhere = ("index", "CHANGELOG", "CONTRIBUTING", "SECURITY", "documents", "results", "results/readme")
+        elsewhere = ("index", "CHANGELOG", "CONTRIBUTING", "SECURITY", "results", "results/readme")
         others = [document for document in self.documents.values()
                   if document not in elsewhere and not document.startswith(("guide/", "design/"))]
         write(os.path.join(self.source, "index.md"), self.markdown("README.md") + "".join(
             "\n```{toctree}\n:hidden:\n:caption: %s\n\n%s\n```\n" % (caption, "\n".join(entries)) for caption, entries in (
                 ("Start", ["Start here <self>", "Examples <examples>", "All guides <guide/README>"]),
-                *groups,
+                *(group for group in groups if group[1]),
                 ("Platforms, packages, tests", others),
                 ("Reference", ["Overview <reference/index>", "All names <genindex>"]),
                 ("Programs", self.manuals),
                 ("Results", ["Measured <results>", "Raw results <results/readme>"]),
                 ("Project", ["Design decisions <design/index>", "Changes <CHANGELOG>", "Contributing <CONTRIBUTING>",
-                             "Security <SECURITY>", "documents"]))))
+                             "Security <SECURITY>"]))))
 
     def html(self):
         target, trees = os.path.join(self.out, "html"), os.path.join(self.out, "doctrees")

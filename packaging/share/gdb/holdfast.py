@@ -67,39 +67,23 @@ def pointer_bytes():
     return int(gdb.parse_and_eval("sizeof(void *)"))
 
 
-def find(name):
-    """The address of a variable, or None. The symbol's name may end with the layout number (version.h)."""
-    try:
-        return int(gdb.parse_and_eval("(char *)&%s" % name))
-    except gdb.error:
-        said = gdb.execute("info variables -q ^%s_layout[0-9]" % name, to_string=True)
-        match = re.search(r"^(0x[0-9a-f]+) +%s_layout" % name, said, re.MULTILINE)
-        return int(match[1], 16) if match else None
-
-
 places = {}  # the cache of find_all(), until objects are loaded or unloaded
 
 
 def find_all(name):
-    """The addresses of all variables with that name: each copy of the library has one."""
+    """The addresses of all variables with that name: each copy of the library has one. The symbol's name may end with the layout
+    number (version.h)."""
     if name not in places:
-        places[name] = look_for_all(name)
+        found = set()
+        try:
+            found = {int(static.value().address) for static in gdb.lookup_static_symbols(name)}
+        except (AttributeError, gdb.error):
+            pass
+        pattern = r"%s(?:_layout[0-9]+)?$" % name
+        said = gdb.execute("info variables -q ^%s(_layout[0-9]+)?$" % name, to_string=True)
+        found |= {int(match[1], 16) for match in re.finditer("^(0x[0-9a-f]+) +" + pattern, said, re.MULTILINE)}
+        places[name] = sorted(found)
     return places[name]
-
-
-def look_for_all(name):
-    found = []
-    try:
-        for symbol in gdb.lookup_static_symbols(name):
-            found.append(int(symbol.value().address))
-    except (AttributeError, gdb.error):
-        pass
-    said = gdb.execute("info variables -q ^%s$" % name, to_string=True)
-    found += [int(match[1], 16)
-              for match in re.finditer(r"^(0x[0-9a-f]+) +%s$" % name, said, re.MULTILINE)]
-    if not found and find(name) is not None:
-        found.append(find(name))
-    return sorted(set(found))
 
 
 def symbol(address):
@@ -232,8 +216,8 @@ class Waiter:
 class Parking:
     def __init__(self):
         self.table = shared_memory("parking")
-        if not self.table and (need := find("hf_detail_parking_need")) is not None:
-            self.table = Memory(need, pointer_bytes()).pointer(0)
+        if not self.table and (needs := find_all("hf_detail_parking_need")):
+            self.table = Memory(needs[0], pointer_bytes()).pointer(0)
         # Before the library's constructor has run, it points to a constant.
         if not self.table or symbol(self.table):
             raise Missing("no table of waiting threads: the process has not started, or Holdfast's mutex is not"
@@ -281,9 +265,7 @@ def waiters_at(address):
         found = Parking().at(address)
     except Missing as missing:
         return ", waiters unknown: %s" % missing
-    if not found:
-        return NO_WAITER
-    return ", %d waiter%s: %s" % (len(found), "s"[:len(found) != 1], ", ".join(map(str, found)))
+    return ", %s: %s" % (plural(len(found), "waiter"), ", ".join(map(str, found))) if found else NO_WAITER
 
 
 # ---- pretty-printers ----------------------------------------------------------------------------
