@@ -16,23 +16,15 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path[:0] = [HERE, os.path.join(ROOT, "tests")]
 import comments  # noqa: E402
 import pages  # noqa: E402
+from checks import read, write  # noqa: E402
+from versions import version_of  # noqa: E402
 
 # The headers for porters: each has a page with its opening comment.
 SEAMS = ["internal/arch.h", "internal/env.h", "internal/env/bare.h", "internal/atomic.h", "internal/wait.h"]
-
-
-def read(path):
-    with open(path, encoding="utf-8") as file:
-        return file.read()
-
-
-def write(path, text):
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
 
 
 def label(path):
@@ -47,34 +39,35 @@ def whole_theme(html):
     """Make Debian's furo work without a web server: its script imports another one, which only a module may, and browsers load no
     module from a disk; its style sheet loads one from /javascript. The theme of PyPI has both inside, and needs none of this."""
     static = os.path.join(html, "_static")
-    for path in glob.glob(os.path.join(html, "**", "*.html"), recursive=True):
-        write(path, re.sub(r"<script\b[^>]*furo\.js[^>]*>", lambda tag: tag[0].replace('type="module"', "defer"), read(path)))
     script, style = os.path.join(static, "scripts", "furo.js"), os.path.join(static, "styles", "furo.css")
 
     def imported(match):
-        return ";(() => {\n%s\n})();\n" % read(os.path.join(static, "scripts", match[1]))
-
-    write(script, re.sub(r'^import (?:\* as )?\w+ from "\./([\w.-]+)";$', imported, read(script), flags=re.MULTILINE))
+        return ";(() => {\n%s\n})();\n" % read(static, "scripts", match[1])
 
     def loaded(match):
         path = os.path.join("/usr/share", match[1])
         return read(path) if os.path.exists(path) else ""
 
+    write(script, re.sub(r'^import (?:\* as )?\w+ from "\./([\w.-]+)";$', imported, read(script), flags=re.MULTILINE))
     write(style, re.sub(r"@import url\(/(javascript/[\w./-]+)\);", loaded, read(style)))
 
 
-def label_cells(html):
+def label_cells(table):
     """Give each cell the head of its column, which the style sheet shows on a phone, where each row of a table is a card."""
-    def table(match):
-        heads = [re.sub("<[^>]*>|\"", "", head).strip() for head in re.findall(r"<th\b[^>]*>(.*?)</th>", match[0], re.DOTALL)]
+    heads = [re.sub("<[^>]*>|\"", "", head).strip() for head in re.findall(r"<th\b[^>]*>(.*?)</th>", table[0], re.DOTALL)]
 
-        def row(found):
-            left = iter(heads)
-            return re.sub(r"<td\b", lambda _: '<td data-head="%s"' % next(left, ""), found[0])
-        return re.sub(r"<tr\b.*?</tr>", row, match[0], flags=re.DOTALL)
+    def row(found):
+        left = iter(heads)
+        return re.sub(r"<td\b", lambda _: '<td data-head="%s"' % next(left, ""), found[0])
+    return re.sub(r"<tr\b.*?</tr>", row, table[0], flags=re.DOTALL)
 
+
+def finish(html):
+    """Change what Sphinx wrote."""
+    whole_theme(html)
     for path in glob.glob(os.path.join(html, "**", "*.html"), recursive=True):
-        write(path, re.sub(r"<table\b.*?</table>", table, read(path), flags=re.DOTALL))
+        text = re.sub(r"<script\b[^>]*furo\.js[^>]*>", lambda tag: tag[0].replace('type="module"', "defer"), read(path))
+        write(path, re.sub(r"<table\b.*?</table>", label_cells, text, flags=re.DOTALL))
 
 
 class Site:
@@ -89,8 +82,7 @@ class Site:
         for header in self.seams:
             self.reference.page_of[header.path] = "reference/" + header.stem.replace("/", "-")
         self.order = [self.headers[stem + ".h"] for stem in pages.ordered(self.headers)]
-        self.version = ".".join(re.findall(r"#define HF_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)",
-                                           self.headers["version.h"].text))
+        self.version = version_of(root)
 
     def markdown_files(self):
         """{path in the repository: document of the site}"""
@@ -133,7 +125,7 @@ class Site:
             return words if words.startswith("`") else "`%s`" % there if words == there else "%s (`%s`)" % (words, there)
 
         # Code is left unchanged.
-        parts = re.split(r"(^```.*?^```\s*?$|`[^`\n]+`(?!\]))", read(os.path.join(self.root, path)),
+        parts = re.split(r"(^```.*?^```\s*?$|`[^`\n]+`(?!\]))", read(self.root, path),
                          flags=re.MULTILINE | re.DOTALL)
         return "".join(part if n % 2 else re.sub(r"\[((?:[^\][]|\[[^\]]*\])*)\]\(([^()\s]+)\)", link, part)
                        for n, part in enumerate(parts))
@@ -170,7 +162,7 @@ class Site:
             os.makedirs(os.path.dirname(os.path.join(self.source, name)), exist_ok=True)
             shutil.copy(os.path.join(HERE, os.path.basename(name)), os.path.join(self.source, name))
         for path in self.examples:
-            write(os.path.join(self.source, "_include", os.path.basename(path)), read(os.path.join(self.root, path)))
+            write(os.path.join(self.source, "_include", os.path.basename(path)), read(self.root, path))
         for path, document in self.documents.items():
             write(os.path.join(self.source, document + ".md"), self.markdown(path))
         for header in self.order + self.seams:
@@ -222,7 +214,7 @@ class Site:
 
     def first_page(self):
         """README, and the navigation of all pages."""
-        index = read(os.path.join(self.root, "docs", "guide", "README.md"))
+        index = read(self.root, "docs", "guide", "README.md")
         groups = [(name, ["guide/" + page for page in re.findall(r"\(([\w-]+)\.md\)", rows)])
                   for name, rows in re.findall(r"^## (.*)\n((?:(?!##).*\n)*)", index, re.MULTILINE)]
         elsewhere = ("index", "CHANGELOG", "CONTRIBUTING", "SECURITY", "results", "results/readme")
@@ -247,8 +239,7 @@ class Site:
                                  self.source, target], env=dict(os.environ, HF_DOCS_VERSION=self.version),
                                 check=False).returncode
         if not status:
-            whole_theme(target)
-            label_cells(target)
+            finish(target)
         return status
 
     def manual(self):
@@ -264,10 +255,9 @@ class Site:
 
 
 def main():
-    root = os.path.dirname(os.path.dirname(HERE))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--source", default=root, help="the repository")
-    parser.add_argument("--out", default=os.path.join(root, "build", "docs"))
+    parser.add_argument("--source", default=ROOT, help="the repository")
+    parser.add_argument("--out", default=os.path.join(ROOT, "build", "docs"))
     parser.add_argument("--man-only", action="store_true", help="no HTML: needs no Sphinx")
     args = parser.parse_args()
     site = Site(os.path.abspath(args.source), os.path.abspath(args.out))

@@ -16,8 +16,14 @@ headers stay #include lines.
 import argparse
 import os
 import re
+import sys
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+sys.path.insert(0, os.path.join(ROOT, "tests"))
+
+from checks import read, sources, write  # noqa: E402
+from versions import version_of  # noqa: E402
+
 INCLUDE = re.compile(r"^\s*#\s*include\s+(.*?)\s*(?:/\*.*\*/\s*)?$")
 
 HEADER = """\
@@ -54,25 +60,10 @@ SOURCE = """\
 """
 
 
-def read(path):
-    with open(path, encoding="utf-8") as file:
-        return file.read()
-
-
-def version():
-    text = read(os.path.join(ROOT, "include", "holdfast", "version.h"))
-    return ".".join(re.findall(r"^#define HF_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", text, re.MULTILINE))
-
-
 def macros():
     """The macros that name a header: #define HF_X_HEADER "path"."""
-    found = {}
-    for folder, _, names in os.walk(os.path.join(ROOT, "include")):
-        for name in names:
-            path = os.path.join(folder, name)
-            for macro, target in re.findall(r'^#\s*define (HF_\w+_HEADER) "(.*)"', read(path), re.MULTILINE):
-                found[macro] = target
-    return found
+    return {macro: target for path in sources(ROOT, "include", pattern="*.h")
+            for macro, target in re.findall(r'^#\s*define (HF_\w+_HEADER) "(.*)"', read(path), re.MULTILINE)}
 
 
 class Flat:
@@ -131,34 +122,29 @@ class Flat:
         return re.sub(r"\n{3,}", "\n\n", "\n".join(self.lines)).strip("\n") + "\n"
 
 
-def sources():
-    return [os.path.join(ROOT, line) for line in read(os.path.join(ROOT, "src", "sources.txt")).split()]
-
-
 def generate():
     """(holdfast.h, holdfast.c)"""
     header = Flat()
     for name in (*FIRST, "holdfast.h"):
         header.add(os.path.join(ROOT, "include", "holdfast", name))
     source = Flat(path for path, where in header.placed.items() if () in where)
-    for path in sources():
-        source.lines.append("\n/* ---- %s ---- */" % os.path.relpath(path, ROOT))
-        source.add(path)
+    for path in read(ROOT, "src", "sources.txt").split():
+        source.lines.append("\n/* ---- %s ---- */" % path)
+        source.add(os.path.join(ROOT, path))
     includes = "".join("#include %s\n" % name for name in sorted(set(header.system + source.system)))
     top = "#ifndef HF_SINGLE_H\n#define HF_SINGLE_H\n#pragma GCC system_header\n%s\n" % "".join(
         "#include %s\n" % name for name in header.system)
-    return (HEADER % version() + top + header.text() + "#endif\n",
-            SOURCE % (version(), includes) + source.text() + "#pragma GCC visibility pop\n")
+    version = version_of(ROOT)
+    return (HEADER % version + top + header.text() + "#endif\n",
+            SOURCE % (version, includes) + source.text() + "#pragma GCC visibility pop\n")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", default=os.path.join(ROOT, "build", "single"))
     args = parser.parse_args()
-    os.makedirs(args.out, exist_ok=True)
     for name, text in zip(("holdfast.h", "holdfast.c"), generate()):
-        with open(os.path.join(args.out, name), "w", encoding="utf-8") as file:
-            file.write(text)
+        write(os.path.join(args.out, name), text)
         print("%s: %d lines" % (os.path.join(args.out, name), text.count("\n")))
 
 

@@ -48,7 +48,7 @@ class Memory:
 
     def __init__(self, address, size):
         self.address, self.bytes = address, read(address, size)
-        self.order = "big" if "big endian" in gdb.execute("show endian", to_string=True) else "little"
+        self.order = "big" if is_big_endian() else "little"
 
     def number(self, at, size):
         return int.from_bytes(self.bytes[at:at + size], self.order)
@@ -61,6 +61,10 @@ class Memory:
 
     def pointer(self, at):
         return self.number(at, pointer_bytes())
+
+
+def is_big_endian():
+    return "big endian" in gdb.execute("show endian", to_string=True)
 
 
 def pointer_bytes():
@@ -93,6 +97,10 @@ def symbol(address):
     if not match:
         return ""
     return " <%s%s>" % (match[1], "+" + match[2] if match[2] else "")
+
+
+def named(address):
+    return "0x%x%s" % (address, symbol(address))
 
 
 def shared_memory(name):
@@ -257,15 +265,26 @@ class Parking:
 NO_WAITER = ", no waiter queued"
 
 
+def waiting_at(address):
+    """(waiters, why they are unknown)"""
+    try:
+        return (Parking().at(address) if address is not None else []), ""
+    except Missing as missing:
+        return [], str(missing)
+
+
+def listed(things):
+    return ", ".join(map(str, things))
+
+
 def waiters_at(address):
     """", 2 waiters: thread 3 (LWP 12) next, ...\""""
+    found, why = waiting_at(address)
     if address is None:
         return ""
-    try:
-        found = Parking().at(address)
-    except Missing as missing:
-        return ", waiters unknown: %s" % missing
-    return ", %s: %s" % (plural(len(found), "waiter"), ", ".join(map(str, found))) if found else NO_WAITER
+    if why:
+        return ", waiters unknown: " + why
+    return ", %s: %s" % (plural(len(found), "waiter"), listed(found)) if found else NO_WAITER
 
 
 # ---- pretty-printers ----------------------------------------------------------------------------
@@ -324,30 +343,19 @@ def show_rwlock(value):
     said = "a writer is inside or waits for readers" if number & 1 else "no writer"
     said += ", read by " + ", ".join(found) if found else ""
     return said + waiters_at(address) + "".join(
-        "; %s: %s" % (what, ", ".join(map(str, waiting)))
-        for what, waiting in (("readers that wait", waiting_at(address, 1)), ("the writer", waiting_at(address, 2))) if waiting)
-
-
-def waiting_at(lock, at):
-    try:
-        return Parking().at(lock + at) if lock is not None else []
-    except Missing:
-        return []
+        "; %s: %s" % (what, listed(found)) for what, at in (("readers that wait", 1), ("the writer", 2))
+        for found in [waiting_at(address and address + at)[0]] if found)
 
 
 def show_cond(value):
-    number = word(value, "waiters")
+    number, address = word(value, "waiters"), address_of(value)
     said = plural(number, "waiter")
-    address = address_of(value)
     if not number or address is None:
         return said
-    try:
-        found = Parking().at(address)
-    except Missing as missing:
-        return "%s; which is unknown: %s" % (said, missing)
-    mutexes = sorted({waiter.mutex for waiter in found})
-    return "%s: %s; mutex %s" % (said, ", ".join(map(str, found)),
-                                 ", ".join("0x%x%s" % (m, symbol(m)) for m in mutexes))
+    found, why = waiting_at(address)
+    if why:
+        return "%s; which is unknown: %s" % (said, why)
+    return "%s: %s; mutex %s" % (said, listed(found), listed(named(mutex) for mutex in sorted({w.mutex for w in found})))
 
 
 def show_cond_shared(value):
@@ -395,43 +403,27 @@ def show_rcuref(value):
     return "no references, but not dead yet: a get revives it" if number == 0xffffffff else "dead (0x%x)" % number
 
 
-def lock_half(number, address):
-    """The lock half of a lockref, whose type depends on how the compilation unit was compiled."""
+def with_lock(value, count):
+    """A lockref: its count, shown by a function, and the lock half, whose type depends on how the unit was compiled."""
+    number, address = word(value), address_of(value)
+    said, half = count(number >> 32), number & 0xffffffff
     try:
         kind = gdb.lookup_type("hf_env_lockref_lock_t").strip_typedefs().tag or "hf_mutex"
     except gdb.error:
         kind = "hf_mutex"
-    if kind == "hf_mutex":
-        return mutex(number, address)
-    return "held" if number else "free"
-
-
-def halves(value):
-    number, address = word(value), address_of(value)
-    big = "big endian" in gdb.execute("show endian", to_string=True)
-    return number >> 32, lock_half(number & 0xffffffff, address + 4 * big if address else None)
+    if kind != "hf_mutex":
+        return "%s; lock: %s" % (said, "held" if half else "free")
+    return "%s; lock: %s" % (said, mutex(half, address + 4 * is_big_endian() if address else None))
 
 
 def show_lockref(value):
-    count, lock = halves(value)
-    if count >= 0x80000000:
-        said = "dead (%d)" % signed(count)
-    elif count == 0x7fffffff:
-        said = "pinned, leaks"
-    else:
-        said = plural(count, "reference")
-    return "%s; lock: %s" % (said, lock)
+    return with_lock(value, lambda count: "dead (%d)" % signed(count) if count >= 0x80000000 else
+                     "pinned, leaks" if count == 0x7fffffff else plural(count, "reference"))
 
 
 def show_lockref_waitfree(value):
-    count, lock = halves(value)
-    if count < 0x80000000:
-        said = plural(count, "reference")
-    elif 0xa0000000 <= count < 0xe0000000:
-        said = "dead (0x%x)" % count
-    else:
-        said = "saturated, leaks (0x%x)" % count
-    return "%s; lock: %s" % (said, lock)
+    return with_lock(value, lambda count: plural(count, "reference") if count < 0x80000000 else
+                     "%s (0x%x)" % ("dead" if 0xa0000000 <= count < 0xe0000000 else "saturated, leaks", count))
 
 
 NONE = (1 << 64) - 1
@@ -515,10 +507,8 @@ def lookup(value):
     if kind.tag.startswith("hf::intrusive_ptr<"):
         return Printer(show_intrusive_ptr, value)
     # The other C++ classes have a member raw_ of the C type.
-    if kind.tag.startswith("hf::"):
-        fields = kind.fields()
-        if len(fields) >= 1 and any(field.name == "raw_" for field in fields):
-            return lookup(value["raw_"])
+    if kind.tag.startswith("hf::") and any(field.name == "raw_" for field in kind.fields()):
+        return lookup(value["raw_"])
     return None
 
 
@@ -567,10 +557,8 @@ class Waiters(Command):
             else:
                 what = "condition variable" if waiters[0].mutex != at else \
                     "mutex, %s" % ("held" if Memory(at, 4).u32(0) else "free")
-            mutex_too = "" if waiters[0].mutex == at else ", with mutex 0x%x%s" % (
-                waiters[0].mutex, symbol(waiters[0].mutex))
-            print("0x%x%s: %s%s, %s" % (at, symbol(at), what, mutex_too,
-                                        plural(len(waiters), "waiter")))
+            mutex_too = "" if waiters[0].mutex == at else ", with mutex " + named(waiters[0].mutex)
+            print("%s: %s%s, %s" % (named(at), what, mutex_too, plural(len(waiters), "waiter")))
             for waiter in waiters:
                 print("  %-28s %s: %s" % (Threads.get().of_stack(waiter.address), waiter.state,
                                           MEANING.get(waiter.state, "?")))
@@ -606,7 +594,7 @@ class Regions(Command):
     def one(at, whose):
         p = pointer_bytes()
         memory = Memory(at, 80)
-        print("0x%x%s: %s" % (at, symbol(at), region(
+        print("%s: %s" % (named(at), region(
             memory.pointer(32), memory.pointer(32 + p), memory.u64(8), memory.u64(16),
             signed(memory.u32(28)), whose, memory.pointer(32 + 2 * p))))
         return memory.u64(0)
@@ -662,9 +650,8 @@ class Profile(Command):
             left -= used
         print("    total ms      waits   longest ms  lock, call site")
         for ns, waits, longest, kind, lock, site in sorted(rows, reverse=True):
-            print("%12.3f %10d %12.3f  %s 0x%x%s, at 0x%x%s" % (
-                ns / 1e6, waits, longest / 1e6, self.NAMES[kind], lock, symbol(lock), site,
-                symbol(site)))
+            print("%12.3f %10d %12.3f  %s %s, at %s" % (
+                ns / 1e6, waits, longest / 1e6, self.NAMES[kind], named(lock), named(site)))
 
 
 if not any(getattr(printer, "name", "") == lookup.name for printer in gdb.pretty_printers):
