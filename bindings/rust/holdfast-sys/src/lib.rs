@@ -1,19 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Raw bindings to [Holdfast]'s C functions: locks, reference counts that saturate, lockrefs, and
-//! memory that may fault. Rust programs should use the crate `holdfast-locks`; this one is the C API with
-//! the C names. Each function's contract (context, memory ordering, errors) is in the C header that
-//! its documentation names.
-//!
-//! Links to `libholdfast-extern`, in which each inline function of the headers is a symbol. If
-//! pkg-config finds the system's library, that is used; otherwise gcc or clang compiles the C
-//! sources in this crate. The feature `bundled`, or `HOLDFAST_SYS_BUNDLED=1` in the environment,
-//! forces the latter.
-//!
-//! The types of locks and counts have the size and alignment of the C types. They are `!Sync`, and
-//! their methods only construct them and return their address: a safe wrapper decides what may be
-//! shared.
-//!
-//! [Holdfast]: https://docs.rs/holdfast
+#![doc = include_str!("../README.md")]
 #![no_std]
 #![allow(non_camel_case_types)]
 #![deny(missing_docs)]
