@@ -4,8 +4,8 @@
 
 usage: run.py PAGE PROGRAM [--also ARGUMENTS]...
 
---also: other arguments that print help, such as "simulate --help". For hf-lab the tables that `list` prints count
-as well. libfuse's options differ between versions: the page may lack some, but may have none that this version lacks.
+--also: other arguments that print help, such as "simulate --help". libfuse's options differ between versions: the page may
+lack some, but may have none that this version lacks.
 """
 import argparse
 import os
@@ -46,11 +46,7 @@ def main():
     more = {"-o " + name for name in re.findall(r"-o ([a-z_]{2,})", of_fuse)} | \
         set(re.findall(OPTION, of_fuse))
     if os.path.basename(args.program) == "hf-lab":
-        lines = output("list").splitlines()
-        names |= {"table " + line.split()[0] for line in lines if not line.startswith("missing ")}
-        missing = [line for line in lines if re.match(r"missing .*(table|hf-lab)", line)]
-        tables = page.partition(".Ss Tables")[2].partition(".Sh ")[0]
-        page_names |= {"table " + name for name in re.findall(r"^\.It Cm (\w+)$", tables, re.MULTILINE)}
+        missing = [line for line in output("list").splitlines() if re.match(r"missing .*(table|hf-lab)", line)]
     if len(in_help | names) < 4:
         bad.append("--help prints too little: %s" % help_text)
     for name in sorted((in_help | names) - (in_page | page_names)):
