@@ -49,10 +49,6 @@ def version():
     return release.versions.version_of(ROOT)
 
 
-def linked_with(program):
-    return re.findall(r"NEEDED.*\[(.*)\]", run("readelf", "-d", program))
-
-
 # ---- dist ---------------------------------------------------------------------------------------
 
 # What the archive is tested with: the battery, which has cases for each primitive, and the examples.
@@ -164,7 +160,7 @@ def meson(work, kind):
     run("meson", "compile", "-C", build)
     for program in ("program_c", "program_cxx"):
         run(os.path.join(build, program), version())
-        if ("libholdfast.so.1" in linked_with(os.path.join(build, program))) != (kind == "shared"):
+        if ("[libholdfast.so.1]" in run("readelf", "-d", os.path.join(build, program))) != (kind == "shared"):
             raise Failed("%s is not linked with the %s library" % (program, kind))
 
 

@@ -1,13 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Install, then link programs with libholdfast-extern, static and shared, by find_package and by pkg-config, and run them.
-
-The programs do not include Holdfast's headers, and must find the library without LD_LIBRARY_PATH. Also runs the guide's
-examples in Python with the installed library.
-"""
-import glob
+"""Install, then run what the Debian package's tests run with libholdfast-extern: packaging/debian/tests/extern, and the guide's
+examples in Python. The programs must find the library without LD_LIBRARY_PATH."""
 import os
-import re
 import shutil
 import sys
 
@@ -17,43 +12,28 @@ sys.path.insert(0, os.path.join(HERE, "..", "..", "..", "tests"))
 import checks  # noqa: E402
 
 
-def run(*command, **environment):
-    return checks.run(*command, env=dict(os.environ, **environment))
-
-
 def main():
     args = checks.arguments(__doc__, "source-dir", "build-dir", "cmake", "cc")
-    consumer = os.path.join(HERE, "consumer")
     work = os.path.join(args.build_dir, "tests", "extern")
-    prefix, build = os.path.join(work, "prefix"), os.path.join(work, "build")
+    prefix = os.path.join(work, "prefix")
     shutil.rmtree(work, ignore_errors=True)
+    checks.run(args.cmake, "--install", args.build_dir, "--prefix", prefix)
+    packages = next(folder for folder, _, files in os.walk(prefix) if "holdfast-extern.pc" in files)
+    said = checks.Checks()
 
-    def find_package():
-        run(args.cmake, "-S", consumer, "-B", build, "-G", "Ninja", "-DCMAKE_PREFIX_PATH=" + prefix,
-            "-DCMAKE_C_COMPILER=" + args.cc)
-        run(args.cmake, "--build", build)
-        for program in ("holdfast_extern", "holdfast_extern_shared"):
-            run(os.path.join(build, program))
+    def links():
+        if not shutil.which("pkg-config"):
+            raise checks.Skip("pkg-config is not installed")
+        checks.run("sh", os.path.join(args.source_dir, "packaging", "debian", "tests", "extern"), cwd=args.source_dir,
+                   env=dict(os.environ, AUTOPKGTEST_TMP=work, CMAKE_PREFIX_PATH=prefix, CMAKE_GENERATOR="Ninja", CC=args.cc,
+                            PKG_CONFIG_PATH=packages))
 
     def languages():
-        library = glob.glob(os.path.join(prefix, "**", "libholdfast-extern.so.1"), recursive=True)[0]
-        run(sys.executable, "-B", os.path.join(HERE, "languages.py"),
-            "--source-dir", args.source_dir, "--libraries", os.path.dirname(library))
+        checks.run(sys.executable, "-B", os.path.join(HERE, "languages.py"), "--source-dir", args.source_dir,
+                   "--libraries", os.path.dirname(packages))
 
-    said = checks.Checks()
-    run(args.cmake, "--install", args.build_dir, "--prefix", prefix)
-    said.attempt("find_package", find_package)
+    said.attempt("find_package, pkg-config", links)
     said.attempt("languages", languages)
-    if not shutil.which("pkg-config"):
-        said.skip("pkg-config", "not installed")
-        return said.end()
-    found = [folder for folder, _, files in os.walk(prefix) if "holdfast-extern.pc" in files][0]
-    flags = run("pkg-config", "--libs", "holdfast-extern", PKG_CONFIG_PATH=found).split()
-    static = [re.sub("^-l(holdfast.*)", r"-l:lib\1.a", flag) for flag in flags] + ["-pthread"]
-    for name, words in (("shared", flags), ("static", static)):
-        program = os.path.join(build, "pkg_config_" + name)
-        run(*args.cc.split(), os.path.join(consumer, "main.c"), "-o", program, *words)
-        said.attempt("pkg-config, " + name, run, program)
     return said.end()
 
 

@@ -5,13 +5,8 @@ gdb loads this file with the shared library if both are installed below /usr. Ot
 
     (gdb) source PREFIX/share/holdfast/gdb/holdfast.py
 
-    print LOCK           hf_mutex_t, hf_rwlock_t (with its readers), hf_cond_t, hf_spinlock_t, hf_spinlock_ticket_t, hf_lockref_t, hf_refcount_t,
-                         hf_rcuref_t, hf_region_t, and the C++ classes around them;
-                         hf::intrusive_ptr with its object's count
-    holdfast waiters     threads that wait for mutexes and condition variables
-    holdfast regions     open regions
-    holdfast reports     how often each kind of misuse was reported
-    holdfast profile     the contention profile, if the process runs with HOLDFAST_PROFILE
+`print` shows locks, counts and regions, and the C++ classes around them, in words; `holdfast waiters`, `regions`, `reports` and
+`profile` list waiting threads, open regions, misuse and the contention profile (docs/guide/tools.md).
 
 The commands only read memory, so they also work on a core dump. `print` needs debug information of the program. The
 library needs only its symbols (`nm libholdfast.so`); if they are stripped, the commands report what is missing.
@@ -84,7 +79,7 @@ def find_all(name):
         except (AttributeError, gdb.error):
             pass
         pattern = r"%s(?:_layout[0-9]+)?$" % name
-        said = gdb.execute("info variables -q ^%s(_layout[0-9]+)?$" % name, to_string=True)
+        said = gdb.execute("info variables -q ^" + name, to_string=True)
         found |= {int(match[1], 16) for match in re.finditer("^(0x[0-9a-f]+) +" + pattern, said, re.MULTILINE)}
         places[name] = sorted(found)
     return places[name]

@@ -209,7 +209,6 @@ impl MappedFile {
         // SAFETY: the part is in the mapping.
         let start = unsafe { self.base.add(offset) };
         let raw = sys::hf_region_t::new();
-        let mut open = Region { raw: &raw, open: true };
         // SAFETY: the arguments are those with which the mapping was made. `open` ends the region
         // before `raw` is dropped, also after a panic; file and mapping are borrowed for longer.
         let error = unsafe {
@@ -224,6 +223,7 @@ impl MappedFile {
             )
         };
         assert_eq!(error, 0, "hf_region_begin_file() refused a part of the mapping");
+        let open = Region(&raw);
         // SAFETY: the part is mapped; lost pages read as zeros until the region ends, and the view
         // does not live longer. Others may write: each byte is read as an atomic.
         let bytes = unsafe { std::slice::from_raw_parts(start as *const FileByte, len) };
@@ -254,27 +254,23 @@ impl AsRef<File> for MappedFile {
     }
 }
 
-/// Ends a region exactly once.
-struct Region<'a> {
-    raw: &'a sys::hf_region_t,
-    open: bool,
-}
+/// An open region of this thread, which ends once, also after a panic.
+struct Region<'a>(&'a sys::hf_region_t);
 
 impl Region<'_> {
-    fn end(&mut self) -> sys::hf_region_fault {
+    fn end(self) -> sys::hf_region_fault {
         let mut fault = sys::hf_region_fault::default();
-        if self.open {
-            self.open = false;
-            // SAFETY: this thread began the region.
-            unsafe { sys::hf_region_end(self.raw.get(), &mut fault) };
-        }
+        // SAFETY: this thread began the region, and drop() is not called.
+        unsafe { sys::hf_region_end(self.0.get(), &mut fault) };
+        std::mem::forget(self);
         fault
     }
 }
 
 impl Drop for Region<'_> {
     fn drop(&mut self) {
-        self.end();
+        // SAFETY: this thread began the region.
+        unsafe { sys::hf_region_end(self.0.get(), ptr::null_mut()) };
     }
 }
 

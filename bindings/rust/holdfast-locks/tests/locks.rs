@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //! Tests that each function calls the right one of the C library, whose own tests are in C.
 
-use std::mem::size_of;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,15 +12,6 @@ use holdfast_locks::{
 
 /// A timeout that expires only if a wakeup is lost.
 const MINUTES: Duration = Duration::from_secs(300);
-
-#[test]
-fn sizes() {
-    assert_eq!(size_of::<RawMutex>(), 4);
-    assert_eq!(size_of::<RawSpinlock>(), 4);
-    assert_eq!(size_of::<Condvar>(), 4);
-    assert_eq!(size_of::<Refcount>(), 4);
-    assert_eq!(size_of::<Lockref>(), 8);
-}
 
 /// Increments two counters, which differ or miss increments if the lock does not exclude.
 fn count<L: lock_api::RawMutex + Sync>(threads: u64, rounds: u64) {
