@@ -11,6 +11,8 @@ one style (clang-format's), by which declarations at file scope, and members of 
 import os
 import re
 
+import checks
+
 FIELDS = ("Context", "Ordering", "Errors", "Return")
 PUBLIC = re.compile(r"(?:hf_(?!detail_|env_)|HF_(?!DETAIL_|ENV_))\w+\Z")
 INSIDE = r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))*"  # of parentheses
@@ -55,7 +57,7 @@ class Entry:
 
     def field(self, key):
         """A field of the comment, or of the file's block comment, which holds for all its functions."""
-        return self.fields.get(key) or self.header.default(key)
+        return self.fields.get(key) or (self.header.default(key) if self.kind == "function" else "")
 
     def argument(self, name):
         return self.arguments.get(name) or self.header.arguments.get(name)
@@ -71,8 +73,7 @@ class Header:
     def __init__(self, root, path):
         self.path, self.stem = path, re.sub("^internal/", "", path[:-2])
         self.summary, self.sections, self.entries, self.arguments = "", [], [], {}
-        with open(os.path.join(root, path), encoding="utf-8") as file:
-            self.text = file.read()
+        self.text = checks.read(root, path)
         for comment in re.findall(r"^/\*\n(.*?)\*/", self.text, re.MULTILINE | re.DOTALL):
             lines = [re.sub(r"^ \*(?: |$)", "", line).rstrip().expandtabs(8) for line in comment.split("\n")]
             if re.match(r"[\w, -]+? - ", lines[0]) and not PUBLIC.match(lines[0].split(" - ")[0]):

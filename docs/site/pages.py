@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 
+from checks import write
 from comments import FIELDS
 
 # The order of the headers for a newcomer; any others follow.
@@ -15,8 +16,9 @@ ORDER = ["mutex", "mutex_class", "mutex_recursive", "mutex_recursive_class", "co
          "nofault", "nofault_handler", "nofault_copy", "nofault_word", "nofault_memory", "safe", "region", "region_class",
          "report", "validate", "extern", "version"]
 FIRST = ["Use when / not when", "Operations", "Example", "Guards", "C++", "Ordering"]
-ENTRY_OF_DOMAIN = {"function": "function", "macro": "macro", "enum": "enum", "struct": "struct", "union": "union",
-                   "type": "type"}
+# Sphinx's directive of each kind of entry, and the role by which a name is linked to it.
+ROLES = {"function": "func", "macro": "macro", "enum": "enum", "struct": "struct", "union": "union", "type": "type",
+         "enumerator": "enumerator"}
 
 
 def ordered(headers):
@@ -126,8 +128,6 @@ class Reference:
         r"|(?P<name>\b(?:hf_|HF_)\w+)(?:\(\))?"
         r"|(?P<kind>\b[A-Z]+_[A-Z_]+\b)"
         r"|\b(?:hf|std)::[\w:<>]+\w>?(?:\(\))?|\b[a-z_]\w*\(\)|-D\w+(?:=[^\s;,.()]+)?")
-    ROLES = {"function": "func", "macro": "macro", "enum": "enum", "struct": "struct", "union": "union", "type": "type",
-             "enumerator": "enumerator"}
 
     def __init__(self, headers, documents, examples):
         self.headers, self.documents, self.examples = headers, documents, examples
@@ -135,7 +135,7 @@ class Reference:
         self.kinds = {}
         for header in headers.values():
             for entry in header.entries:
-                if entry.kind in self.ROLES:
+                if entry.kind in ROLES:
                     self.kinds.setdefault(entry.name, entry.kind)
                 for name, _ in entry.values:
                     self.kinds.setdefault(name, "enumerator")
@@ -154,7 +154,7 @@ class Reference:
             if name not in self.kinds:
                 return escape(match[0])
         if name in self.kinds:
-            return "\\ :c:%s:`%s <%s>`\\ " % (self.ROLES[self.kinds[name]], match[0], name)
+            return "\\ :c:%s:`%s <%s>`\\ " % (ROLES[self.kinds[name]], match[0], name)
         if path in self.examples:
             return "\\ :ref:`%s <%s>`\\ " % (path, self.examples[path])
         if path in self.documents:
@@ -200,7 +200,7 @@ class Reference:
         return "".join(out)
 
     def entry(self, entry):
-        kind = ENTRY_OF_DOMAIN.get(entry.kind, "var")
+        kind = entry.kind if entry.kind in ROLES else "var"
         shown = entry.signature if kind in ("function", "macro", "var") else entry.name
         body = [self.inline(sentence(entry.summary)) + "\n\n"] if entry.summary else []
         body += [self.inline(text) + "\n\n" for text in entry.paragraphs]
@@ -216,10 +216,7 @@ class Reference:
         known = [(name, entry.argument(name)) for name in entry.parameters if entry.argument(name)]
         if known:
             fields.append(":Arguments:\n" + indented("".join("| ``%s``: %s\n" % (n, self.inline(t)) for n, t in known)))
-        for key in FIELDS:
-            text = entry.field(key) if entry.kind == "function" else entry.fields.get(key)
-            if text:
-                fields.append(":%s: %s\n" % (key, self.inline(text)))
+        fields += [":%s: %s\n" % (key, self.inline(entry.field(key))) for key in FIELDS if entry.field(key)]
         if fields:
             body.append(".. container:: hf-fields\n\n" + indented("".join(fields)) + "\n")
         text = "".join(body)
@@ -278,10 +275,8 @@ def manual_page(header, entry, head):
            '.B "%s"\n.fi\n.SH DESCRIPTION\n' % roff(entry.signature + ";" * (entry.kind == "function")).replace('"', '\\(dq'),
            fill(sentence(entry.summary)), *(".PP\n" + fill(text) for text in entry.paragraphs)]
     out += [".TP\n\\fI%s\\fR\n%s" % (name, fill(entry.argument(name))) for name in entry.parameters if entry.argument(name)]
-    for key, title in (("Return", "RETURN VALUE"), ("Errors", "ERRORS"), ("Context", "CONTEXT"), ("Ordering", "ORDERING")):
-        text = entry.field(key) if entry.kind == "function" else entry.fields.get(key)
-        if text:
-            out.append(".SH %s\n%s" % (title, fill(sentence(text))))
+    out += [".SH %s\n%s" % (key.upper().replace("RETURN", "RETURN VALUE"), fill(sentence(entry.field(key))))
+            for key in ("Return", "Errors", "Context", "Ordering") if entry.field(key)]
     return "".join(out) + ".SH SEE ALSO\n.BR hf_%s (3)\n" % header.stem
 
 
@@ -310,11 +305,9 @@ def manual(headers, root, folder, version):
             out.append(".SH SEE ALSO\n" + " ,\n".join(".BR %s (3)" % name for name in pages) + "\n")
         made.setdefault(own, "".join(out))
         for entry in header.entries:
-            if entry.kind in ENTRY_OF_DOMAIN and entry.name.startswith("hf_"):
+            if entry.kind in ROLES and entry.name.startswith("hf_"):
                 made.setdefault(entry.name, ".so man3/%s.3\n" % own)
     shutil.rmtree(folder, ignore_errors=True)
-    os.makedirs(folder)
     for name, page in made.items():
-        with open(os.path.join(folder, name + ".3"), "w", encoding="utf-8") as file:
-            file.write(page)
+        write(os.path.join(folder, name + ".3"), page)
     return len(made)
