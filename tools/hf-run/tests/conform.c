@@ -106,6 +106,16 @@ static void run(void *(*function)(void *), void *argument, void **result)
 	pthread_join(t, result);
 }
 
+static void run_four(void *(*one)(void *), void *(*other)(void *))
+{
+	pthread_t t[4];
+
+	for (int i = 0; i < 4; i++)
+		pthread_create(&t[i], NULL, i & 1 ? one : other, NULL);
+	for (int i = 0; i < 4; i++)
+		pthread_join(t[i], NULL);
+}
+
 static void mutexes(enum kind kind)
 {
 	pthread_mutex_t m;
@@ -231,7 +241,7 @@ static void *read_and_write(void *unused)
 static void rwlocks(enum rw_kind kind)
 {
 	struct timespec end = in_ms(CLOCK_REALTIME, 2), bad = { 0, 1000000000 };
-	pthread_t t[4];
+	pthread_t t;
 
 	make_rwlock(kind);
 	CHECK(pthread_rwlock_timedrdlock(&rw, &bad) == EINVAL);
@@ -248,7 +258,7 @@ static void rwlocks(enum rw_kind kind)
 	/* A reader, a writer that waits for it, and another reader; a recursive one. */
 	CHECK(pthread_rwlock_rdlock(&rw) == 0 && pthread_rwlock_tryrdlock(&rw) == 0);
 	CHECK(pthread_rwlock_unlock(&rw) == 0);
-	pthread_create(&t[0], NULL, wait_to_write, NULL);
+	pthread_create(&t, NULL, wait_to_write, NULL);
 	while (!writer)
 		sched_yield();
 	await_parked(writer);
@@ -261,14 +271,11 @@ static void rwlocks(enum rw_kind kind)
 		run(fail_to_read, NULL, NULL);
 	}
 	CHECK(writer != 0 && pthread_rwlock_unlock(&rw) == 0);
-	pthread_join(t[0], NULL);
+	pthread_join(t, NULL);
 	CHECK(writer == 0);
 
 	rw_words[0] = rw_words[1] = 0;
-	for (int i = 0; i < 4; i++)
-		pthread_create(&t[i], NULL, read_and_write, NULL);
-	for (int i = 0; i < 4; i++)
-		pthread_join(t[i], NULL);
+	run_four(read_and_write, read_and_write);
 	CHECK(rw_words[0] == 4 * ((rounds + 7) / 8));
 
 	CHECK(pthread_rwlock_rdlock(&rw) == 0);
@@ -283,47 +290,47 @@ static void rwlocks(enum rw_kind kind)
 static struct queue {
 	pthread_mutex_t m;
 	pthread_cond_t filled, emptied;
-	int n, timed, rounds;
+	int n, timed;
 	clockid_t clock;
 	long sum;
-} q;
+} private_queue, *q;
 
 static void wait_at(pthread_cond_t *c)
 {
-	if (q.timed) {
-		struct timespec end = in_ms(q.clock, 100000);
-		CHECK(pthread_cond_timedwait(c, &q.m, &end) == 0);
+	if (q->timed) {
+		struct timespec end = in_ms(q->clock, 100000);
+		CHECK(pthread_cond_timedwait(c, &q->m, &end) == 0);
 	} else {
-		CHECK(pthread_cond_wait(c, &q.m) == 0);
+		CHECK(pthread_cond_wait(c, &q->m) == 0);
 	}
 }
 
 static void *produce(void *unused)
 {
-	for (int i = 1; i <= q.rounds; i++) {
-		pthread_mutex_lock(&q.m);
-		while (q.n == 4)
-			wait_at(&q.emptied);
-		q.n++;
-		pthread_mutex_unlock(&q.m);
-		pthread_cond_signal(&q.filled);
+	for (int i = 1; i <= rounds; i++) {
+		pthread_mutex_lock(&q->m);
+		while (q->n == 4)
+			wait_at(&q->emptied);
+		q->n++;
+		pthread_mutex_unlock(&q->m);
+		pthread_cond_signal(&q->filled);
 	}
 	return unused;
 }
 
 static void *consume(void *unused)
 {
-	for (int i = 1; i <= q.rounds; i++) {
-		pthread_mutex_lock(&q.m);
-		while (q.n == 0)
-			wait_at(&q.filled);
-		q.n--;
-		q.sum++;
+	for (int i = 1; i <= rounds; i++) {
+		pthread_mutex_lock(&q->m);
+		while (q->n == 0)
+			wait_at(&q->filled);
+		q->n--;
+		q->sum++;
 		if (i % 16)
-			pthread_cond_signal(&q.emptied);
+			pthread_cond_signal(&q->emptied);
 		else
-			pthread_cond_broadcast(&q.emptied);
-		pthread_mutex_unlock(&q.m);
+			pthread_cond_broadcast(&q->emptied);
+		pthread_mutex_unlock(&q->m);
 	}
 	return unused;
 }
@@ -341,30 +348,26 @@ static void make_cond(pthread_cond_t *c, clockid_t clock, int shared)
 
 static void conds(enum kind kind, clockid_t clock, int timed, int shared)
 {
-	pthread_t t[4];
 	struct timespec end, bad = { 0, -1 };
 
-	memset(&q, 0, sizeof(q));
-	q.clock = clock, q.timed = timed, q.rounds = rounds;
-	make(&q.m, kind);
-	make_cond(&q.filled, clock, shared);
-	make_cond(&q.emptied, clock, shared);
-	for (int i = 0; i < 4; i++)
-		pthread_create(&t[i], NULL, i & 1 ? produce : consume, NULL);
-	for (int i = 0; i < 4; i++)
-		pthread_join(t[i], NULL);
-	CHECK(q.sum == 2 * q.rounds && q.n == 0);
+	private_queue = (struct queue){ .clock = clock, .timed = timed };
+	q = &private_queue;
+	make(&q->m, kind);
+	make_cond(&q->filled, clock, shared);
+	make_cond(&q->emptied, clock, shared);
+	run_four(produce, consume);
+	CHECK(q->sum == 2 * rounds && q->n == 0);
 
-	pthread_mutex_lock(&q.m);
+	pthread_mutex_lock(&q->m);
 	end = in_ms(clock, 3);
-	CHECK(pthread_cond_timedwait(&q.filled, &q.m, &end) == ETIMEDOUT);
-	CHECK(pthread_cond_timedwait(&q.filled, &q.m, &end) == ETIMEDOUT);
+	CHECK(pthread_cond_timedwait(&q->filled, &q->m, &end) == ETIMEDOUT);
+	CHECK(pthread_cond_timedwait(&q->filled, &q->m, &end) == ETIMEDOUT);
 	end = in_ms(CLOCK_MONOTONIC, 1);
-	CHECK(pthread_cond_clockwait(&q.filled, &q.m, CLOCK_MONOTONIC, &end) == ETIMEDOUT);
-	CHECK(pthread_cond_timedwait(&q.filled, &q.m, &bad) == EINVAL);
-	pthread_mutex_unlock(&q.m);
-	CHECK(pthread_cond_destroy(&q.filled) == 0 && pthread_cond_destroy(&q.emptied) == 0);
-	CHECK(pthread_mutex_destroy(&q.m) == 0);
+	CHECK(pthread_cond_clockwait(&q->filled, &q->m, CLOCK_MONOTONIC, &end) == ETIMEDOUT);
+	CHECK(pthread_cond_timedwait(&q->filled, &q->m, &bad) == EINVAL);
+	pthread_mutex_unlock(&q->m);
+	CHECK(pthread_cond_destroy(&q->filled) == 0 && pthread_cond_destroy(&q->emptied) == 0);
+	CHECK(pthread_mutex_destroy(&q->m) == 0);
 }
 
 /* ---- cancellation --------------------------------------------------------------------------- */
@@ -419,35 +422,24 @@ static void cancellation(enum kind kind, int after_us)
 
 /* ---- processes ------------------------------------------------------------------------------ */
 
-static struct shared {
-	pthread_mutex_t m;
-	pthread_cond_t c;
-	int turn;
-} * sh;
-
 static void processes(void)
 {
 	pid_t child;
 	int status;
 
-	sh = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	make(&sh->m, SHARED);
-	make_cond(&sh->c, CLOCK_REALTIME, PTHREAD_PROCESS_SHARED);
+	q = mmap(NULL, sizeof(*q), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	make(&q->m, SHARED);
+	make_cond(&q->filled, CLOCK_REALTIME, PTHREAD_PROCESS_SHARED);
+	make_cond(&q->emptied, CLOCK_REALTIME, PTHREAD_PROCESS_SHARED);
 	child = fork();
-	if (!child)
+	if (!child) {
 		alarm(60); /* it must not stay behind if its parent is killed */
-	for (int i = 0; i < 300; i++) {
-		pthread_mutex_lock(&sh->m);
-		while (sh->turn % 2 != (child == 0))
-			pthread_cond_wait(&sh->c, &sh->m);
-		sh->turn++;
-		pthread_cond_signal(&sh->c);
-		pthread_mutex_unlock(&sh->m);
-	}
-	if (!child)
+		produce(NULL);
 		_exit(0);
+	}
+	consume(NULL);
 	CHECK(waitpid(child, &status, 0) == child && status == 0);
-	CHECK(sh->turn == 600);
+	CHECK(q->sum == rounds && q->n == 0);
 }
 
 static pthread_mutex_t fm;
@@ -524,13 +516,12 @@ static void freeing(enum kind kind)
 
 /* ---- what a thread must not be able to do ----------------------------------------------- */
 
-static void *signal_late(void *unused)
+static void signal_late(void)
 {
 	usleep(2000);
 	pthread_mutex_lock(&cm);
 	pthread_cond_signal(&cc);
 	pthread_mutex_unlock(&cm);
-	return unused;
 }
 
 static void *wait_uncancelled(void *unused)
@@ -564,14 +555,12 @@ static pthread_t start_waiter(void)
 /* A thread that has disabled cancellation goes on waiting, or returns; it does not end. */
 static void disabled_cancellation(void)
 {
-	pthread_t waiter, signaller;
+	pthread_t waiter = start_waiter();
 	void *result;
 
-	waiter = start_waiter();
 	pthread_cancel(waiter);
-	pthread_create(&signaller, NULL, signal_late, NULL);
+	signal_late();
 	pthread_join(waiter, &result);
-	pthread_join(signaller, NULL);
 	CHECK(result == PTHREAD_CANCELED && woken == 100);
 }
 
@@ -617,7 +606,7 @@ static void cancellation_of_a_canceller(void)
 	pthread_cancel(canceller);
 	pthread_join(canceller, NULL);
 	pthread_cancel(waiter); /* no lock is left behind */
-	signal_late(NULL);
+	signal_late();
 	pthread_join(waiter, NULL);
 }
 
@@ -741,13 +730,13 @@ static void glibcs(void)
 static int produce_c11(void *unused)
 {
 	(void)unused;
-	for (int i = 0; i < q.rounds; i++) {
-		mtx_lock((mtx_t *)&q.m);
-		while (q.n == 4)
-			cnd_wait((cnd_t *)&q.emptied, (mtx_t *)&q.m);
-		q.n++;
-		mtx_unlock((mtx_t *)&q.m);
-		cnd_broadcast((cnd_t *)&q.filled);
+	for (int i = 0; i < rounds; i++) {
+		mtx_lock((mtx_t *)&q->m);
+		while (q->n == 4)
+			cnd_wait((cnd_t *)&q->emptied, (mtx_t *)&q->m);
+		q->n++;
+		mtx_unlock((mtx_t *)&q->m);
+		cnd_broadcast((cnd_t *)&q->filled);
 	}
 	return 0;
 }
@@ -768,16 +757,16 @@ static void c11(int type)
 	cnd_t c;
 	int result;
 
-	memset(&q, 0, sizeof(q));
-	q.rounds = rounds;
-	CHECK(mtx_init((mtx_t *)&q.m, type) == thrd_success);
-	CHECK(cnd_init((cnd_t *)&q.emptied) == thrd_success);
-	make_cond(&q.filled, CLOCK_REALTIME, PTHREAD_PROCESS_PRIVATE);
+	private_queue = (struct queue){ .n = 0 };
+	q = &private_queue;
+	CHECK(mtx_init((mtx_t *)&q->m, type) == thrd_success);
+	CHECK(cnd_init((cnd_t *)&q->emptied) == thrd_success);
+	make_cond(&q->filled, CLOCK_REALTIME, PTHREAD_PROCESS_PRIVATE);
 	pthread_create(&consumer, NULL, consume, NULL);
 	thrd_create(&t, produce_c11, NULL);
 	pthread_join(consumer, NULL);
 	thrd_join(t, NULL);
-	CHECK(q.n == 0);
+	CHECK(q->n == 0);
 
 	CHECK(mtx_init(&m, type) == thrd_success && cnd_init(&c) == thrd_success);
 	CHECK(mtx_lock(&m) == thrd_success);
@@ -992,20 +981,20 @@ static void all_c11(void)
 }
 
 static const struct {
+	bool is_in_all; /* also without its name */
 	const char *name;
 	void (*function)(void);
-	bool is_alone; /* only by its name */
 } parts[] = {
-	{ "mutexes", all_mutexes },
-	{ "conds", all_conds },
-	{ "rwlocks", all_rwlocks },
-	{ "processes", processes },
-	{ "cancellations", cancellations },
-	{ "glibcs", glibcs },
-	{ "c11", all_c11 },
-	{ "versions", versions },
-	{ "windows", windows, true },
-	{ "handoff", handoff, true },
+	{ true, "mutexes", all_mutexes },
+	{ true, "conds", all_conds },
+	{ true, "rwlocks", all_rwlocks },
+	{ true, "processes", processes },
+	{ true, "cancellations", cancellations },
+	{ true, "glibcs", glibcs },
+	{ true, "c11", all_c11 },
+	{ true, "versions", versions },
+	{ false, "windows", windows },
+	{ false, "handoff", handoff },
 };
 
 int main(int count, char **arguments)
@@ -1022,7 +1011,7 @@ int main(int count, char **arguments)
 		rounds = 32; /* with wide windows each wait takes long */
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		with = parts[i].name;
-		if (is_all ? !parts[i].is_alone : strcmp(parts[i].name, which) == 0)
+		if (is_all ? parts[i].is_in_all : strcmp(parts[i].name, which) == 0)
 			parts[i].function();
 	}
 	printf("%d failures\n", failures);

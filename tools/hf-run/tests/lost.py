@@ -37,7 +37,8 @@ CASES = {
     "once": (STATUS, [LOST + ".*; 65536 bytes were mapped, from byte 0 on; the file has 12288 bytes$", ZEROS]),
     "thrice": (STATUS, ["/file: from byte 49152 on,", ZEROS, "/file: from byte 4096 on,"]),
     "neighbours": (STATUS, ["/file: from byte 0 on,", ZEROS, "/below: from byte 12288 on,"]),
-    "writes_shared": (STATUS, [WRITTEN, ZEROS, r"/file: written at byte 20487 by write_byte\+.*: what is written there is lost$"]),
+    "writes_shared": (STATUS, [WRITTEN, ZEROS, r"/file: written at byte 20487 by write_byte\+.*: what is written there is "
+                               "lost$"]),
     "writes_private": (STATUS, [WRITTEN, ZEROS]),
     "writes_handled": (STATUS, [WRITTEN, ZEROS]),
     "writes_read_only": (-signal.SIGSEGV, [LOST, ZEROS]),
@@ -48,7 +49,8 @@ CASES = {
     "by_exit": ONCE, "by_quick_exit": ONCE,
     "by_kill": (-signal.SIGKILL, [LOST, ZEROS]), "by_exec": (0, [LOST, ZEROS]),
     "in_fork": (STATUS, [FROM_4, ZEROS]), "in_vfork": (STATUS, [FROM_4, ZEROS]),
-    "threads": (STATUS, ["/file: from byte \\d+ on,", ZEROS]), "cancelled": (STATUS, [FROM_4, ZEROS]), "interrupted": (STATUS, [FROM_4, ZEROS]),
+    "threads": (STATUS, ["/file: from byte \\d+ on,", ZEROS]),
+    "cancelled": (STATUS, [FROM_4, ZEROS]), "interrupted": (STATUS, [FROM_4, ZEROS]),
     "sandboxed": (STATUS, [r"lost pages: \(/proc does not say what\)", ZEROS]), "old_kernel": ONCE,
     "closed_pipe": (STATUS, []),
 }
