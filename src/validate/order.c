@@ -7,7 +7,7 @@
 #include "../report/report.h"
 
 #ifndef HF_DETAIL_VALIDATE_KEEP              /* hf-run has its own */
-#define HF_DETAIL_VALIDATE_KEEP(site) (site) /* what a report gets of an earlier place */
+#define HF_DETAIL_VALIDATE_KEEP(site) (site) /* what a later report prints as the place */
 #endif
 
 enum { PROBES = 32, LISTS = 4096, GATES = 4, SEARCHED = 1024, PLACES = 16 };
@@ -66,8 +66,8 @@ static hf_atomic64_t *list_from(uint64_t lock)
 /* ---- gates -------------------------------------------------------------------------------- */
 
 /*
- * Of the locks that this thread holds, the first ones, but for the edge's own. Released, so that a
- * thread which drops one may read the edge's ends before it is in its list.
+ * The gates are the first locks that this thread holds, without the edge's own. Released, so that a
+ * thread that drops one may read the edge's ends before the edge is in its list.
  */
 static void set_gates(struct edge *edge, const struct hf_detail_order_held *held, uint32_t own)
 {
@@ -77,7 +77,7 @@ static void set_gates(struct edge *edge, const struct hf_detail_order_held *held
 	}
 }
 
-/* Those that this thread does not hold are none. Returns whether there was one. */
+/* Removes the gates that this thread does not hold. Returns whether there was one. */
 static bool drop_gates(struct edge *edge, const struct hf_detail_order_held *held)
 {
 	bool dropped = false;

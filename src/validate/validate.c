@@ -255,39 +255,35 @@ uint32_t hf_detail_validate_label(const void *lock)
 
 /* ---- taking and releasing -------------------------------------------------------------------- */
 
-/* This thread holds @first, which is number @own of @all, and is about to wait for @second. */
-static void note_order(const volatile struct held *first, const void *second, const void *site,
-		       const struct hf_detail_order_held *all, uint32_t own)
-{
-	const void *lock = first->lock;
-	uint32_t class1 = HF_DETAIL_VALIDATE_CLASS(first->label),
-		 class2 = HF_DETAIL_VALIDATE_CLASS(HF_DETAIL_VALIDATE_LABEL(second));
-	/*
-	 * A lock that has lost its class may be of the other one's: then a class and one of its own
-	 * locks would be a pair, which is in both orders where the class's locks are nested.
-	 */
-	bool by_address = class1 == class2 || (!class1 && HF_DETAIL_VALIDATE_LOST_CLASS(lock)) ||
-			  (!class2 && HF_DETAIL_VALIDATE_LOST_CLASS(second));
-	uint64_t id1 = by_address || !class1 ? first->identity : class1;
-	uint64_t id2 = by_address || !class2 ? HF_DETAIL_VALIDATE_IDENTITY(second) : class2;
-	struct hf_report_details details = {
-		.kind = HF_REPORT_LOCK_ORDER, .object = second, .site = site, .other = lock
-	};
-
-	hf_detail_order_note(id1, id2, all, own, &details);
-}
-
-/* This thread is about to wait for @lock. */
+/*
+ * This thread is about to wait for @lock. A lock that has lost its class may be of the class of the
+ * other one: then a class and one of its own locks would be a pair, which is in both orders where
+ * the locks of the class are nested. Such a pair is compared by address.
+ */
 static void note_orders(const void *lock, const void *site)
 {
+	uint32_t class2 = HF_DETAIL_VALIDATE_CLASS(HF_DETAIL_VALIDATE_LABEL(lock));
+	bool has_lost = !class2 && HF_DETAIL_VALIDATE_LOST_CLASS(lock);
 	struct hf_detail_order_held all;
 
 	all.count = held_count;
 	for (uint32_t i = 0; i < all.count; i++)
 		all.lock[i] = held[i].lock && !held[i].is_shared ? (uint32_t)held[i].identity : 0;
 	for (uint32_t i = all.count; i-- > 0;) {
-		if (held[i].lock)
-			note_order(&held[i], lock, site, &all, i);
+		const volatile struct held *first = &held[i];
+		uint32_t class1 = HF_DETAIL_VALIDATE_CLASS(first->label);
+		bool by_address = class1 == class2 || has_lost ||
+				  (!class1 && HF_DETAIL_VALIDATE_LOST_CLASS(first->lock));
+		struct hf_report_details details = { .kind = HF_REPORT_LOCK_ORDER,
+						     .object = lock,
+						     .site = site,
+						     .other = first->lock };
+
+		if (details.other)
+			hf_detail_order_note(
+				by_address || !class1 ? first->identity : class1,
+				by_address || !class2 ? HF_DETAIL_VALIDATE_IDENTITY(lock) : class2,
+				&all, i, &details);
 	}
 }
 
