@@ -268,43 +268,8 @@ static void check_rights(const char *name, const struct stat *status)
 		     "libraries");
 }
 
-/* Ends the next word, and goes on behind it. Returns NULL at the end. */
-static char *next_word(char **at)
-{
-	char *word = *at;
-
-	while (*word == ' ' || *word == '\t')
-		word++;
-	*at = word + span(word, " \t");
-	if (**at)
-		*(*at)++ = '\0';
-	return *word ? word : NULL;
-}
-
-static void check(const char *name, int depth);
-
-/* "#! /usr/bin/env python3": checks /usr/bin/env, which finds the rest. */
-static void check_script(const struct image *image, int depth)
-{
-	char line[PATH_MAX], *at = line;
-	size_t len = image->size - 2 < sizeof(line) - 1 ? image->size - 2 : sizeof(line) - 1;
-	const char *path;
-
-	(void)memcpy(line, image->bytes + 2, len);
-	line[len] = '\0';
-	line[span(line, "\n")] = '\0';
-	path = next_word(&at);
-	if (path && is_same(path, "/usr/bin/env")) {
-		path = next_word(&at);
-		if (!path || *path == '-' || path[span(path, "=")])
-			return;
-		path = find_program(path);
-	}
-	if (path && depth < 4)
-		check(path, depth + 1);
-}
-
-static void check(const char *name, int depth)
+/* What is not ELF, such as a script, is left to the kernel. */
+static void check(const char *name)
 {
 	struct image image = { .name = name };
 	int file = (int)BARE_CALL(openat, AT_FDCWD, name, O_RDONLY | O_CLOEXEC);
@@ -324,9 +289,7 @@ static void check(const char *name, int depth)
 	if (mapped < 0) /* also if it is empty */
 		return;
 	image.bytes = (const unsigned char *)mapped;
-	if (image.size > 2 && after((const char *)image.bytes, "#!"))
-		check_script(&image, depth);
-	else if (image.size >= sizeof(Elf64_Ehdr) && after((const char *)image.bytes, ELFMAG))
+	if (image.size >= sizeof(Elf64_Ehdr) && after((const char *)image.bytes, ELFMAG))
 		check_elf(&image);
 	(void)BARE_CALL(munmap, mapped, image.size, 0);
 }
@@ -487,7 +450,7 @@ void bare_start(char **stack)
 	if (first >= count)
 		FAIL(CANNOT, "which program?\n", usage);
 	path = find_program(arguments[first]);
-	check(path, 0);
+	check(path);
 	values[PROCESS] = decimal(BARE_CALL(getpid, 0, 0, 0));
 	preload(find_library());
 	error = execute(path, arguments + first);
