@@ -66,22 +66,13 @@ const char *hf_detail_name_of(struct hf_detail_printer *p, const void *address,
 	return p->name;
 }
 
-__extension__ typedef unsigned __int128 hf_detail_wide_t;
-
-uint64_t hf_detail_to_ns(const struct hf_detail_printer *p, uint64_t ticks)
-{
-	return p->ticks ? (uint64_t)((hf_detail_wide_t)ticks * p->ns / p->ticks) : 0;
-}
-
-struct hf_detail_printer *hf_detail_printer_open(size_t row_bytes, uint64_t ticks, uint64_t ns)
+struct hf_detail_printer *hf_detail_printer_open(size_t row_bytes)
 {
 	struct hf_detail_printer *p = hf_detail_env_map(sizeof(*p));
 
 	if (!p)
 		return NULL;
 	p->row_bytes = row_bytes;
-	p->ticks = ticks;
-	p->ns = ns;
 	p->symbols = hf_detail_symbols_load();
 	(void)!readlink("/proc/self/exe", p->program, sizeof(p->program) - 1);
 	return p;
@@ -113,7 +104,7 @@ struct hf_detail_site_counts hf_detail_wait_read(const struct hf_detail_wait_sit
 	return (struct hf_detail_site_counts){
 		.stack = &site->stack,
 		.waits = hf_atomic64_load_acquire(&site->waits), /* P4 */
-		.ticks = hf_atomic64_load_relaxed(&site->ticks),
+		.ns = hf_atomic64_load_relaxed(&site->ns),
 		.longest = hf_atomic64_load_relaxed(&site->longest),
 	};
 }
@@ -123,7 +114,7 @@ void hf_detail_row_add_site(struct hf_detail_row *row, const struct hf_detail_si
 	uint32_t at = row->site_count++;
 
 	for (at = at < HF_DETAIL_SITES_SHOWN ? at : HF_DETAIL_SITES_SHOWN;
-	     at && row->sites[at - 1].ticks < site->ticks; at--) {
+	     at && row->sites[at - 1].ns < site->ns; at--) {
 		if (at < HF_DETAIL_SITES_SHOWN)
 			row->sites[at] = row->sites[at - 1];
 	}
@@ -188,12 +179,11 @@ static void put_sites(struct hf_detail_printer *p, const struct hf_detail_row *r
 		const struct hf_detail_site_counts *site = &row->sites[i];
 
 		hf_detail_put(p, "holdfast:        waited %llu.%03llu ms, %llu time%s, ",
-			      HF_DETAIL_THOUSANDTHS(hf_detail_to_ns(p, site->ticks) / 1000),
+			      HF_DETAIL_THOUSANDTHS(site->ns / 1000),
 			      (unsigned long long)site->waits, site->waits == 1 ? "" : "s");
 		if (site->waits != 1)
-			hf_detail_put(
-				p, "at most %llu.%03llu ms, ",
-				HF_DETAIL_THOUSANDTHS(hf_detail_to_ns(p, site->longest) / 1000));
+			hf_detail_put(p, "at most %llu.%03llu ms, ",
+				      HF_DETAIL_THOUSANDTHS(site->longest / 1000));
 		hf_detail_put(p, "at");
 		put_stack(p, site->stack);
 		hf_detail_put(p, "\n");

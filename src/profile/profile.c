@@ -59,12 +59,12 @@ struct hf_detail_wait_site *hf_detail_wait_site(struct hf_detail_table *sites, u
 	return number ? hf_detail_table_at(sites, number, sizeof(site)) : NULL;
 }
 
-void hf_detail_wait_add(struct hf_detail_wait_site *site, uint64_t ticks)
+void hf_detail_wait_add(struct hf_detail_wait_site *site, uint64_t ns)
 {
 	uint64_t longest = hf_atomic64_load_relaxed(&site->longest);
 
-	(void)hf_atomic64_fetch_add_relaxed(&site->ticks, ticks);
-	while (longest < ticks && !hf_atomic64_try_cmpxchg_relaxed(&site->longest, &longest, ticks))
+	(void)hf_atomic64_fetch_add_relaxed(&site->ns, ns);
+	while (longest < ns && !hf_atomic64_try_cmpxchg_relaxed(&site->longest, &longest, ns))
 		;
 	(void)hf_atomic64_fetch_sub_release(&site->waits, UINT64_MAX); /* + 1; P4 */
 }
@@ -138,7 +138,7 @@ static void add_site(struct hf_detail_printer *p, const struct hf_detail_wait_si
 	row->object = row->object ? row->object : lock;
 	row->objects += is_by_call || !row->objects;
 	row->waits += counts.waits;
-	row->wait += counts.ticks;
+	row->wait += counts.ns;
 	row->longest = row->longest < counts.longest ? counts.longest : row->longest;
 	if (is_by_call)
 		row->stack = &site->stack;
@@ -162,7 +162,7 @@ static int open_output(void)
 
 static void print_profile(void)
 {
-	struct hf_detail_printer *p = hf_detail_printer_open(sizeof(struct hf_detail_row), 1, 1);
+	struct hf_detail_printer *p = hf_detail_printer_open(sizeof(struct hf_detail_row));
 	uint64_t dropped = hf_atomic64_load_relaxed(&recorded->dropped);
 	uint64_t dropped_ns = hf_atomic64_load_relaxed(&recorded->dropped_ns);
 

@@ -30,7 +30,7 @@ struct hf_detail_wait_site {
 	struct hf_detail_table_entry entry;
 	uint64_t what; /* the lock's address; hf-run: the number of the place */
 	uint32_t kind; /* enum hf_detail_profile_kind; hf-run: 0 */
-	hf_atomic64_t waits, ticks, longest;
+	hf_atomic64_t waits, ns, longest;
 	struct hf_detail_stack stack;
 };
 
@@ -39,16 +39,16 @@ uint64_t hf_detail_stack_hash(const struct hf_detail_stack *stack);
 struct hf_detail_wait_site *hf_detail_wait_site(struct hf_detail_table *sites, uint32_t kind,
 						uint64_t what, const struct hf_detail_stack *stack);
 /* Counts a wait. */
-void hf_detail_wait_add(struct hf_detail_wait_site *site, uint64_t ticks);
+void hf_detail_wait_add(struct hf_detail_wait_site *site, uint64_t ns);
 
 /* ---- print.c ---------------------------------------------------------------------------- */
 
 enum { HF_DETAIL_ROWS_SHOWN = 10, HF_DETAIL_SITES_SHOWN = 5, HF_DETAIL_NAME_ROOM = 1024 };
 
-/* A site's counters, each read once: its thread may count on meanwhile. Times are in ticks. */
+/* A site's counters, each read once: its thread may count on meanwhile. */
 struct hf_detail_site_counts {
 	const struct hf_detail_stack *stack;
-	uint64_t waits, ticks, longest;
+	uint64_t waits, ns, longest;
 };
 
 struct hf_detail_site_counts hf_detail_wait_read(const struct hf_detail_wait_site *site);
@@ -73,7 +73,6 @@ struct hf_detail_printer {
 	int file;
 	size_t len;
 	struct hf_detail_symbols *symbols;
-	uint64_t ticks, ns; /* passed since the profile began, on both clocks */
 	struct hf_detail_table rows;
 	size_t row_bytes; /* hf-run's rows have more members, behind those above */
 	const struct hf_detail_row **order; /* all rows, after hf_detail_printer_sort() */
@@ -81,8 +80,8 @@ struct hf_detail_printer {
 	char program[256], name[HF_DETAIL_NAME_ROOM], bytes[8192];
 };
 
-/* Returns NULL = no memory. @ticks, @ns: passed since the profile began. The caller sets `file`. */
-struct hf_detail_printer *hf_detail_printer_open(size_t row_bytes, uint64_t ticks, uint64_t ns);
+/* Returns NULL = no memory. The caller sets `file`. */
+struct hf_detail_printer *hf_detail_printer_open(size_t row_bytes);
 /* Writes what is left, and closes the file, unless that is standard error or -1. */
 void hf_detail_printer_close(struct hf_detail_printer *p);
 
@@ -92,7 +91,6 @@ void hf_detail_row_add_site(struct hf_detail_row *row, const struct hf_detail_si
 /* Once, when all rows are there: the longest waited for becomes the first one. */
 void hf_detail_printer_sort(struct hf_detail_printer *p);
 
-uint64_t hf_detail_to_ns(const struct hf_detail_printer *p, uint64_t ticks);
 __attribute__((format(printf, 2, 3))) void hf_detail_put(struct hf_detail_printer *p,
 							 const char *format, ...);
 void hf_detail_flush(struct hf_detail_printer *p);

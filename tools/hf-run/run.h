@@ -7,7 +7,7 @@
  *
  * State
  *   In the memory of the pthread_mutex_t, and so on. `kind` and the flags stay where glibc has
- *   them, so static initializers work, and each call can tell whose an object is:
+ *   them, so static initializers work, and each call can tell ours from glibc's:
  *
  *     a mutex                  normal, adaptive, recursive, error-checking, private: ours
  *                              robust, PI, PP, process-shared: glibc's ("foreign")
@@ -15,8 +15,8 @@
  *     a read-write lock        private: ours; process-shared: glibc's
  *
  * Invariants
- *   R1  Whose an object is depends on its own memory alone, never on what was used with it: so no
- *       two calls can disagree. A wait that combines one of ours with one of glibc's locks a mutex
+ *   R1  An object's own memory says whether it is ours or glibc's, not what it is used with: so two
+ *       calls cannot disagree. A wait that combines one of ours with one of glibc's locks a mutex
  *       of a table of this library between the two (run_cond.c).
  *   R2  What glibc itself locks does not come here: stdio, malloc, barriers, semaphores and
  *       once-functions do not call through the PLT. (The program's calls of those functions do,
@@ -39,6 +39,7 @@
 #include "holdfast/cond.h"
 #include "holdfast/rwlock.h"
 
+#include "../../src/env/env.h"
 #include "../../src/profile/profile.h"
 #include "site.h"
 
@@ -113,7 +114,7 @@ HF_INLINE bool hf_run_is_mine(const void *lock)
 	return hf_run_owner(lock) == &hf_run_me;
 }
 
-/* Is one of these watched, and not by this thread itself (R4)? */
+/* Is one of these watched in this thread (R4)? */
 HF_INLINE bool hf_run_is_watched(uint32_t what)
 {
 	return (hf_run_watch & what) && !hf_run_is_busy;
@@ -268,7 +269,7 @@ uint32_t hf_run_place_of_wait(const void *object, enum hf_run_kind kind, const v
 
 enum { HF_RUN_EVENTS = 65536 };
 
-/* What a thread counts. Times are in ticks. */
+/* What a thread counts. Times are in nanoseconds. */
 enum hf_run_count {
 	HF_RUN_USED, /* how often it was taken, or signalled */
 	HF_RUN_WAITS,
@@ -296,12 +297,10 @@ struct hf_run_event {
 enum { HF_RUN_HAS_WAITED = 1, HF_RUN_HAS_HELD = 2 };
 
 extern struct hf_detail_table hf_run_sites; /* of struct hf_detail_wait_site; `what` is a place */
-/* 1 = this process has waited. */
-extern hf_atomic32_t hf_run_has_waited;
-extern struct hf_run_event *hf_run_events; /* NULL = no time line was asked for */
+extern struct hf_run_event *hf_run_events;  /* NULL = no time line was asked for */
 extern hf_atomic32_t hf_run_event_count;
 /* When the profile began. */
-extern uint64_t hf_run_start_ticks, hf_run_start_ns;
+extern uint64_t hf_run_begun;
 
 void hf_run_profile_start(bool has_events);
 /*
@@ -320,9 +319,6 @@ void hf_run_profile_signalled(uint32_t place, bool woke);
 /* Before a thread waits: notes its stack now and then. Returns the time; 0 = without a profile. */
 uint64_t hf_run_profile_waits(uint32_t place, const void *caller);
 void hf_run_profile_forked(void);
-
-/* Time, in ticks of the fastest clock that runs evenly. */
-uint64_t hf_run_ticks(void);
 
 /* ---- run_thread.c: threads -------------------------------------------------------------- */
 
@@ -345,10 +341,10 @@ struct hf_run_memo {
 
 struct hf_run_thread {
 	struct hf_run_thread *next_unused;
-	uint64_t begun;                 /* ticks; 0 = has ended, or is the first thread */
+	uint64_t begun;                 /* 0 = has ended, or is the first thread */
 	pid_t number;                   /* the kernel's */
 	struct hf_detail_table records; /* of struct hf_run_record: by the place's number + 1 */
-	uint64_t waited;                /* ticks, since its last stack */
+	uint64_t waited;                /* how long, since its last stack */
 	struct hf_run_call calls[HF_RUN_CALLS];
 	struct hf_run_memo memos[HF_RUN_MEMOS];
 };
@@ -364,7 +360,7 @@ HF_INLINE struct hf_run_thread *hf_run_thread_at(uint32_t number)
 
 /* What all threads did since the profile began, those that have ended included. */
 struct hf_run_times {
-	uint64_t threads, ticks; /* how many there were, and how long they lived together */
+	uint64_t threads, all_ns; /* how many there were, and how long they lived together */
 	uint64_t running_ns;
 	uint64_t ready_ns; /* without a processor; 0 = this kernel does not say */
 };

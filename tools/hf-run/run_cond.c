@@ -67,7 +67,7 @@ static HF_RUN_COLD bool wait_foreign(struct hf_run_cond *c, pthread_mutex_t *mut
 		signalled = hf_detail_cond_wait(&c->waiters, &lock->word, deadline);
 	hf_mutex_unlock(lock);
 	if (hf_run_is_watched(HF_RUN_PROFILE))
-		hf_run_relocks = hf_run_ticks();
+		hf_run_relocks = hf_detail_env_now();
 	if (!*error)
 		*error = pthread_mutex_lock(mutex);
 	return signalled;
@@ -105,7 +105,7 @@ static bool wait_own(struct hf_run_cond *c, struct hf_run_mutex *m, uint64_t dea
 		return hf_detail_cond_wait(&c->waiters, &m->lock.word, deadline);
 	since = hf_run_releasing(m, caller);
 	if (since)
-		hf_run_profile_held(place, since, hf_run_ticks());
+		hf_run_profile_held(place, since, hf_detail_env_now());
 	(void)hf_run_profile_waits(place, caller);
 	hf_run_relocks = 0;
 	hf_run_call_site = caller;
@@ -145,8 +145,8 @@ int hf_run_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clo
 		signalled = wait_own(c, m, hf_run_deadline(clock, end), caller);
 	if (start)
 		hf_run_profile_waited(place, start,
-				      hf_run_relocks ? hf_run_relocks : hf_run_ticks(), !signalled,
-				      caller);
+				      hf_run_relocks ? hf_run_relocks : hf_detail_env_now(),
+				      !signalled, caller);
 	hf_run_wait_ended(signalled);
 	if (error)
 		return error;

@@ -105,7 +105,7 @@ static bool is_only_thread(void)
 static HF_RUN_THREAD bool has_limit; /* of the lock that this thread is about to wait for */
 
 /*
- * R3. A thread that locks its own mutex may mean it: the wait may have a limit, or end when another
+ * R3. A thread may lock its own mutex on purpose: the wait may have a limit, or end when another
  * thread unlocks the mutex, which is then a gate. Without both it is a deadlock for certain.
  */
 bool hf_run_grants(void)
@@ -165,7 +165,7 @@ static __attribute__((noinline)) int lock_any(struct hf_run_mutex *m, clockid_t 
 		start = hf_run_profile_waits(m->place, caller);
 		error = wait_for(m, clock, end, caller);
 		if (error && start)
-			hf_run_profile_waited(m->place, start, hf_run_ticks(), true, caller);
+			hf_run_profile_waited(m->place, start, hf_detail_env_now(), true, caller);
 		if (error)
 			return error;
 	}
@@ -274,7 +274,7 @@ static __attribute__((noinline)) int unlock_any(struct hf_run_mutex *m, const vo
 	if (!since) {
 		hf_mutex_unlock(&m->lock);
 	} else {
-		uint64_t now = hf_run_ticks();
+		uint64_t now = hf_detail_env_now();
 
 		hf_mutex_unlock(&m->lock); /* first: counting makes it no longer */
 		hf_run_profile_held(place, since, now);

@@ -31,7 +31,7 @@ typedef const void *find_table_t(void *address, struct dwarf_eh_bases *bases);
 
 /*
  * The unwinder, which is loaded only if something is watched: a process starts sooner without it.
- * It is always that of gcc, whichever the program has.
+ * It is gcc's, whichever the program has.
  */
 static __typeof__(_Unwind_Backtrace) *unwind;
 static __typeof__(_Unwind_GetIPInfo) *get_ip;

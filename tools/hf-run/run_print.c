@@ -42,7 +42,7 @@ static const struct {
 struct row {
 	struct hf_detail_row common;
 	const struct hf_run_place *place;
-	uint64_t count[HF_RUN_COUNTS]; /* times in nanoseconds */
+	uint64_t count[HF_RUN_COUNTS];
 };
 
 static char target[PATH_MAX]; /* empty = standard error */
@@ -88,11 +88,6 @@ static struct row *row_of(struct hf_detail_printer *p, uint32_t number)
 	return row;
 }
 
-static bool is_time(int what)
-{
-	return what == HF_RUN_WAIT || what == HF_RUN_HELD;
-}
-
 static bool is_longest(int what)
 {
 	return what == HF_RUN_LONGEST || what == HF_RUN_HELD_LONGEST;
@@ -108,12 +103,10 @@ static void add_record(struct hf_detail_printer *p, uint32_t place,
 		count[i] = hf_atomic64_load_relaxed(&record->count[i]);
 	row = count[HF_RUN_USED] | count[HF_RUN_WAITS] ? row_of(p, place) : NULL;
 	for (int i = 0; row && i < HF_RUN_COUNTS; i++) {
-		uint64_t n = is_time(i) || is_longest(i) ? hf_detail_to_ns(p, count[i]) : count[i];
-
 		if (!is_longest(i))
-			row->count[i] += n;
-		else if (row->count[i] < n)
-			row->count[i] = n;
+			row->count[i] += count[i];
+		else if (row->count[i] < count[i])
+			row->count[i] = count[i];
 	}
 	if (!row)
 		return;
@@ -193,14 +186,16 @@ static void put_counts(struct hf_detail_printer *p, const struct hf_detail_row *
 
 /* How the threads' time was spent, in nanoseconds. A wait that spins is running, too. */
 struct spent {
+	uint64_t run; /* how long the process has run */
 	uint64_t threads, all, running, waiting, ready, elsewhere;
 };
 
 static struct spent spent(const struct hf_detail_printer *p)
 {
 	struct hf_run_times times = hf_run_times();
-	struct spent spent = { .threads = times.threads,
-			       .all = hf_detail_to_ns(p, times.ticks),
+	struct spent spent = { .run = hf_detail_env_now() - hf_run_begun,
+			       .threads = times.threads,
+			       .all = times.all_ns,
 			       .running = times.running_ns,
 			       .ready = times.ready_ns };
 	uint64_t known;
@@ -213,18 +208,19 @@ static struct spent spent(const struct hf_detail_printer *p)
 }
 
 /* What a reader should do about the mutex that was waited for longest. */
-static void put_advice_for(struct hf_detail_printer *p, const struct row *top, uint64_t threads)
+static void put_advice_for(struct hf_detail_printer *p, const struct row *top,
+			   const struct spent *spent)
 {
 	enum { LONG_NS = 10000 }; /* about what it costs to park and to wake a thread */
 	uint64_t held = hf_detail_mean(top->count[HF_RUN_HELD], top->common.used);
 	uint64_t wait = hf_detail_mean(top->common.wait, top->common.waits);
 
-	if (top->count[HF_RUN_HELD] * 2 > p->ns)
+	if (top->count[HF_RUN_HELD] * 2 > spent->run)
 		hf_detail_put(p,
 			      "it is held for %llu.%llu %% of the run, %llu.%03llu us each time: "
 			      "do less while it is held",
-			      PERCENT(top->count[HF_RUN_HELD], p->ns), THOUSANDTHS(held));
-	else if (wait > top->count[HF_RUN_HELD_LONGEST] * threads)
+			      PERCENT(top->count[HF_RUN_HELD], spent->run), THOUSANDTHS(held));
+	else if (wait > top->count[HF_RUN_HELD_LONGEST] * spent->threads)
 		hf_detail_put(p,
 			      "a wait takes %llu.%03llu us, more than all threads could hold it: "
 			      "they wait for a processor, not for each other",
@@ -266,7 +262,7 @@ static void put_advice(struct hf_detail_printer *p, const struct spent *spent)
 	} else if (wait) {
 		hf_detail_put(p, ", %llu.%llu %% of that for the first one; ",
 			      PERCENT(top->common.wait, wait));
-		put_advice_for(p, top, spent->threads);
+		put_advice_for(p, top, spent);
 	}
 }
 
@@ -281,7 +277,7 @@ static void put_text(struct hf_detail_printer *p)
 		"waits below, %llu.%llu %% ready without a processor, %llu.%llu %% elsewhere in "
 		"the kernel: files, sockets, sleep\n"
 		"holdfast: ",
-		(long)getpid(), p->program, THOUSANDTHS(p->ns / 1000000),
+		(long)getpid(), p->program, THOUSANDTHS(s.run / 1000000),
 		(unsigned long long)s.threads, s.threads == 1 ? "" : "s", PERCENT(s.running, s.all),
 		PERCENT(s.waiting, s.all), PERCENT(s.ready, s.all), PERCENT(s.elsewhere, s.all));
 	put_advice(p, &s);
@@ -339,8 +335,8 @@ static void put_json_row(struct hf_detail_printer *p, const struct hf_detail_row
 
 		hf_detail_put(p, "%s{\"waits\": %llu", i ? ", " : "",
 			      (unsigned long long)site->waits);
-		put_number(p, "wait_ns", hf_detail_to_ns(p, site->ticks));
-		put_number(p, "wait_longest_ns", hf_detail_to_ns(p, site->longest));
+		put_number(p, "wait_ns", site->ns);
+		put_number(p, "wait_longest_ns", site->longest);
 		put_json_stack(p, site->stack);
 		hf_detail_put(p, "}");
 	}
@@ -354,7 +350,7 @@ static void put_json(struct hf_detail_printer *p)
 	hf_detail_put(p, "{\"program\": ");
 	put_string(p, p->program);
 	put_number(p, "process", (uint64_t)getpid());
-	put_number(p, "ns", p->ns);
+	put_number(p, "ns", s.run);
 	put_number(p, "threads", s.threads);
 	put_number(p, "threads_ns", s.all);
 	put_number(p, "running_ns", s.running);
@@ -380,14 +376,13 @@ static void put_event(struct hf_detail_printer *p, const struct hf_run_event *ev
 	bool has_name = place->origin == HF_RUN_IS_STATIC || !place->stack.count;
 	size_t len;
 
-	if (!what || event->start < hf_run_start_ticks)
+	if (!what || event->start < hf_run_begun)
 		return;
 	hf_detail_put(p,
 		      ",\n{\"ph\": \"X\", \"pid\": %ld, \"tid\": %u, \"ts\": %llu.%03llu, "
 		      "\"dur\": %llu.%03llu, \"name\": ",
-		      (long)getpid(), event->thread,
-		      THOUSANDTHS(hf_detail_to_ns(p, event->start - hf_run_start_ticks)),
-		      THOUSANDTHS(hf_detail_to_ns(p, event->end - event->start)));
+		      (long)getpid(), event->thread, THOUSANDTHS(event->start - hf_run_begun),
+		      THOUSANDTHS(event->end - event->start));
 	len = (size_t)sprintf(p->name, what == HF_RUN_HAS_HELD ? "hold " : "wait for ");
 	(void)hf_detail_symbol(p->symbols, p->name + len, sizeof(p->name) - len,
 			       has_name ? place->object : place->stack.frame[0],
@@ -445,22 +440,16 @@ void hf_run_print_to(const char *file, bool is_first_process)
 		(void)snprintf(target, sizeof(target), "%s.%ld", file, (long)getpid());
 }
 
-/* A child that waited for nothing says nothing: `make -j4` has thousands of them. */
-static bool is_worth_it(void)
-{
-	return is_first || hf_atomic32_load_relaxed(&hf_run_has_waited);
-}
-
 void hf_run_print_profile(void)
 {
 	struct hf_detail_printer *p;
 	bool was_busy = hf_run_is_busy;
 
-	if (!is_worth_it())
+	/* A child that waited for nothing writes nothing: `make -j4` has thousands of them. */
+	if (!is_first && !hf_detail_table_count(&hf_run_sites))
 		return;
 	hf_run_is_busy = true;
-	p = hf_detail_printer_open(sizeof(struct row), hf_run_ticks() - hf_run_start_ticks,
-				   hf_env_deadline(0) - hf_run_start_ns);
+	p = hf_detail_printer_open(sizeof(struct row));
 	if (p) {
 		add_up(p);
 		hf_detail_printer_sort(p);

@@ -15,68 +15,20 @@
  *       time in a call, and again when it has waited for 100 us since; waits in between count for
  *       the last stack of their call.
  */
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
 
 #include "run.h"
 
 /* Shorter waits and holds are not on the time line. */
 enum { EVENT_NS = 10000 };
 
+/* P2 */
+enum { STACK_NS = 100000 };
+
 struct hf_detail_table hf_run_sites;
-hf_atomic32_t hf_run_has_waited;
 struct hf_run_event *hf_run_events;
 hf_atomic32_t hf_run_event_count;
-uint64_t hf_run_start_ticks, hf_run_start_ns;
-
-/* ---- time ------------------------------------------------------------------------------- */
-
-/* Is the processor's counter even, and the same on all processors? The kernel knows. */
-static bool has_counter;
-
-uint64_t hf_run_ticks(void)
-{
-	if (HF_LIKELY(has_counter)) {
-#if defined(__x86_64__)
-		return __builtin_ia32_rdtsc();
-#elif defined(__aarch64__)
-		uint64_t ticks;
-
-		__asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
-		return ticks;
-#endif
-	}
-	return hf_env_deadline(0);
-}
-
-static void find_counter(void)
-{
-#if defined(__aarch64__)
-	has_counter = true;
-#elif defined(__x86_64__)
-	static const char name[] =
-		"/sys/devices/system/clocksource/clocksource0/current_clocksource";
-	unsigned int a = 0, b = 0, c = 0, d = 0;
-	char source[64] = "";
-	int file = open(name, O_RDONLY | O_CLOEXEC);
-
-	if (file >= 0) {
-		(void)!read(file, source, sizeof(source) - 1);
-		(void)close(file);
-	}
-	(void)__get_cpuid(0x80000007, &a, &b, &c, &d);
-	has_counter = strncmp(source, "tsc", 3) == 0 ||
-		      (strncmp(source, "kvm-clock", 9) == 0 && (d & 1u << 8));
-#endif
-}
-
-static uint64_t ticks_each_100_us = 100000;
+uint64_t hf_run_begun;
 
 /* ---- the library's own waits: see site.h ------------------------------------------------ */
 
@@ -84,7 +36,7 @@ HF_RUN_THREAD uint64_t hf_run_relocks;
 
 uint64_t hf_run_profile_begin(void)
 {
-	return hf_run_is_watched(HF_RUN_PROFILE) ? hf_run_ticks() : 0;
+	return hf_run_is_watched(HF_RUN_PROFILE) ? hf_detail_env_now() : 0;
 }
 
 void hf_run_profile_end(uint64_t start, enum hf_detail_profile_kind kind)
@@ -115,13 +67,13 @@ static void add(struct hf_run_record *record, enum hf_run_count what, uint64_t n
 }
 
 /* A time, and the longest one, which is counted behind it. */
-static void add_time(struct hf_run_record *record, enum hf_run_count what, uint64_t ticks)
+static void add_time(struct hf_run_record *record, enum hf_run_count what, uint64_t ns)
 {
 	hf_atomic64_t *longest = &record->count[what + 1];
 
-	add(record, what, ticks);
-	if (hf_atomic64_load_relaxed(longest) < ticks)
-		hf_atomic64_store_relaxed(longest, ticks);
+	add(record, what, ns);
+	if (hf_atomic64_load_relaxed(longest) < ns)
+		hf_atomic64_store_relaxed(longest, ns);
 }
 
 /* ---- the time line ---------------------------------------------------------------------- */
@@ -131,7 +83,7 @@ static void add_event(uint32_t what, uint32_t place, uint64_t start, uint64_t en
 	struct hf_run_event *event;
 	uint32_t at;
 
-	if (!hf_run_events || end - start < ticks_each_100_us / (100000 / EVENT_NS))
+	if (!hf_run_events || end - start < EVENT_NS)
 		return;
 	if (hf_atomic32_load_relaxed(&hf_run_event_count) >= HF_RUN_EVENTS)
 		return;
@@ -159,7 +111,7 @@ static void note_stack(struct hf_run_thread *me, uint32_t place, const void *cal
 	struct hf_run_call *call = call_of(me, place, caller);
 	struct hf_detail_stack stack;
 
-	if (call->caller == caller && call->place == place && me->waited < ticks_each_100_us)
+	if (call->caller == caller && call->place == place && me->waited < STACK_NS)
 		return;
 	hf_run_stack(&stack, caller);
 	*call = (struct hf_run_call){ caller, place,
@@ -176,47 +128,38 @@ uint64_t hf_run_profile_waits(uint32_t place, const void *caller)
 	me = hf_run_thread();
 	if (me)
 		note_stack(me, place, caller);
-	return hf_run_ticks();
+	return hf_detail_env_now();
 }
 
-static void count_site(uint32_t place, const void *caller, uint64_t ticks)
+static void count_site(uint32_t place, const void *caller, uint64_t ns)
 {
 	struct hf_run_thread *me = hf_run_thread();
-	const struct hf_run_call *call = me ? call_of(me, place, caller) : NULL;
+	const struct hf_run_call *call;
 
-	if (!hf_atomic32_load_relaxed(&hf_run_has_waited))
-		hf_atomic32_store_relaxed(&hf_run_has_waited, 1);
 	if (!me)
 		return;
-	me->waited += ticks;
+	me->waited += ns;
+	call = call_of(me, place, caller);
 	if (call->site && call->caller == caller && call->place == place)
-		hf_detail_wait_add(call->site, ticks);
+		hf_detail_wait_add(call->site, ns);
 }
 
 /* ---- counting --------------------------------------------------------------------------- */
 
-/* The counter of another processor may be some ticks behind. */
-static uint64_t since_start(uint64_t now, uint64_t start)
-{
-	return now > start ? now - start : 0;
-}
-
 static HF_RUN_COLD void add_wait(struct hf_run_record *record, uint32_t place, uint64_t start,
 				 uint64_t now, const void *caller)
 {
-	uint64_t ticks = since_start(now, start);
-
 	add(record, HF_RUN_WAITS, 1);
-	add_time(record, HF_RUN_WAIT, ticks);
-	count_site(place, caller, ticks);
-	add_event(HF_RUN_HAS_WAITED, place, start, start + ticks);
+	add_time(record, HF_RUN_WAIT, now - start);
+	count_site(place, caller, now - start);
+	add_event(HF_RUN_HAS_WAITED, place, start, now);
 }
 
 uint64_t hf_run_profile_taken(uint32_t place, uint32_t *last, uint64_t start, const void *caller)
 {
 	struct hf_run_record *record = record_of(place);
 	uint32_t serial = hf_run_thread_serial(); /* set by record_of() */
-	uint64_t now = hf_run_ticks();
+	uint64_t now = hf_detail_env_now();
 
 	add(record, HF_RUN_USED, 1);
 	if (last && *last != serial) {
@@ -239,11 +182,9 @@ void hf_run_profile_waited(uint32_t place, uint64_t start, uint64_t end, bool ti
 
 void hf_run_profile_held(uint32_t place, uint64_t since, uint64_t now)
 {
-	uint64_t ticks = since_start(now, since);
-
-	add_time(record_of(place), HF_RUN_HELD, ticks);
+	add_time(record_of(place), HF_RUN_HELD, now - since);
 	if (HF_UNLIKELY(hf_run_events))
-		add_event(HF_RUN_HAS_HELD, place, since, since + ticks);
+		add_event(HF_RUN_HAS_HELD, place, since, now);
 }
 
 void hf_run_profile_signalled(uint32_t place, bool woke)
@@ -256,33 +197,11 @@ void hf_run_profile_signalled(uint32_t place, bool woke)
 
 /* ---- start ------------------------------------------------------------------------------ */
 
-static void begin(void)
-{
-	hf_run_start_ticks = hf_run_ticks();
-	hf_run_start_ns = hf_env_deadline(0);
-}
-
-/* Ticks of 100 us, to within some percent. */
-static void calibrate(void)
-{
-	uint64_t ns = hf_env_deadline(0), ticks = hf_run_ticks();
-
-	while (hf_env_deadline(0) - ns < 100000)
-		;
-	ticks_each_100_us = hf_run_ticks() - ticks;
-}
-
 void hf_run_profile_start(bool has_events)
 {
-	find_counter();
-	calibrate();
-	if (has_events) {
-		hf_run_events = mmap(NULL, HF_RUN_EVENTS * sizeof(*hf_run_events),
-				     PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (hf_run_events == MAP_FAILED)
-			hf_run_events = NULL;
-	}
-	begin();
+	if (has_events)
+		hf_run_events = hf_detail_env_map(HF_RUN_EVENTS * sizeof(*hf_run_events));
+	hf_run_begun = hf_detail_env_now();
 }
 
 /*
@@ -293,9 +212,8 @@ void hf_run_profile_forked(void)
 	uint32_t events = hf_atomic32_load_relaxed(&hf_run_event_count);
 
 	hf_detail_table_unmap(&hf_run_sites, sizeof(struct hf_detail_wait_site));
-	hf_atomic32_store_relaxed(&hf_run_has_waited, 0);
 	for (uint32_t i = 0; hf_run_events && i < events && i < HF_RUN_EVENTS; i++)
 		hf_atomic32_store_relaxed(&hf_run_events[i].what, 0);
 	hf_atomic32_store_relaxed(&hf_run_event_count, 0);
-	begin();
+	hf_run_begun = hf_detail_env_now();
 }

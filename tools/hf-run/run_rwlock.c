@@ -145,7 +145,7 @@ static __attribute__((noinline)) int lock_any(struct hf_run_rwlock *l, enum hf_r
 		start = hf_run_profile_waits(place_of(l, kind), caller);
 		error = wait_for(l, kind, clock, end, caller);
 		if (error && start)
-			hf_run_profile_waited(place_of(l, kind), start, hf_run_ticks(), true,
+			hf_run_profile_waited(place_of(l, kind), start, hf_detail_env_now(), true,
 					      caller);
 		if (error)
 			return error;
@@ -276,7 +276,7 @@ HF_RUN_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *lock)
 	place = l->place;
 	since = l->since;
 	l->since = 0;
-	now = since ? hf_run_ticks() : 0;
+	now = since ? hf_detail_env_now() : 0;
 	hf_run_set_owner(l, NULL);
 	hf_detail_rwlock_write_unlock(&l->lock.word);
 	if (HF_UNLIKELY(since)) /* last: counting makes it no longer */

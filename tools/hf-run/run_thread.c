@@ -25,7 +25,7 @@ static bool has_at_end;
 
 /* ---- how long threads live -------------------------------------------------------------- */
 
-static hf_atomic64_t created, ended_ticks, ended_ready_ns; /* without the first thread */
+static hf_atomic64_t created, ended_ns, ended_ready_ns; /* without the first thread */
 static uint64_t running_before;
 
 /* How long a thread was ready to run without a processor; 0 = it has ended, or is not known. */
@@ -57,10 +57,10 @@ static uint64_t running_ns(void)
 
 struct hf_run_times hf_run_times(void)
 {
-	uint64_t now = hf_run_ticks();
+	uint64_t now = hf_detail_env_now();
 	struct hf_run_times times = {
 		.threads = 1 + hf_atomic64_load_relaxed(&created),
-		.ticks = now - hf_run_start_ticks + hf_atomic64_load_relaxed(&ended_ticks),
+		.all_ns = now - hf_run_begun + hf_atomic64_load_relaxed(&ended_ns),
 		.running_ns = running_ns() - running_before,
 		.ready_ns = ready_ns(getpid()) + hf_atomic64_load_relaxed(&ended_ready_ns),
 	};
@@ -70,7 +70,7 @@ struct hf_run_times hf_run_times(void)
 		uint64_t begun = __atomic_load_n(&thread->begun, __ATOMIC_RELAXED);
 
 		if (begun && begun < now) {
-			times.ticks += now - begun;
+			times.all_ns += now - begun;
 			times.ready_ns += ready_ns(thread->number);
 		}
 	}
@@ -84,7 +84,7 @@ static void begin_life(void)
 	if (mine->number == getpid())
 		return;
 	(void)hf_atomic64_fetch_add_relaxed(&created, 1);
-	__atomic_store_n(&mine->begun, hf_run_ticks(), __ATOMIC_RELAXED);
+	__atomic_store_n(&mine->begun, hf_detail_env_now(), __ATOMIC_RELAXED);
 }
 
 static void end_life(void)
@@ -96,7 +96,7 @@ static void end_life(void)
 		return;
 	(void)hf_atomic64_fetch_add_relaxed(&ended_ready_ns, ready_ns(mine->number));
 	__atomic_store_n(&mine->begun, 0, __ATOMIC_RELAXED);
-	(void)hf_atomic64_fetch_add_relaxed(&ended_ticks, hf_run_ticks() - begun);
+	(void)hf_atomic64_fetch_add_relaxed(&ended_ns, hf_detail_env_now() - begun);
 	errno = kept;
 }
 
@@ -198,7 +198,7 @@ void hf_run_threads_forked(void)
 	hf_detail_table_unmap(&hf_run_threads, sizeof(*mine));
 	hf_mutex_init(&lock);
 	hf_atomic64_store_relaxed(&created, 0);
-	hf_atomic64_store_relaxed(&ended_ticks, 0);
+	hf_atomic64_store_relaxed(&ended_ns, 0);
 	hf_atomic64_store_relaxed(&ended_ready_ns, 0);
 	running_before = running_ns();
 	unused = mine = NULL;

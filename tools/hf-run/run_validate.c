@@ -168,7 +168,7 @@ static void handle(const struct hf_report_details *details, void *data)
 		return;
 	(void)hf_atomic32_fetch_add_relaxed(&reports, 1);
 	hf_run_is_busy = false;
-	p = hf_detail_printer_open(sizeof(struct hf_detail_row), 0, 0);
+	p = hf_detail_printer_open(sizeof(struct hf_detail_row));
 	if (p) {
 		p->file = STDERR_FILENO;
 		print(p, details);

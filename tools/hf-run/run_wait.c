@@ -66,7 +66,7 @@ static void count(uint32_t place, uint64_t start, bool timed_out, const void *ca
 {
 	int kept = errno;
 
-	hf_run_profile_waited(place, start, hf_run_ticks(), timed_out, caller);
+	hf_run_profile_waited(place, start, hf_detail_env_now(), timed_out, caller);
 	errno = kept;
 }
 
