@@ -29,6 +29,7 @@
  *               on with an empty table, and leaves it empty
  *   asleep      relay in a bucket in which others sleep at another address: those are not looked at
  *   strangers   relay beside a thread that waits with another mutex, in the same bucket
+ *   spurious    a signal takes out the sole waiter of the bucket, which waits at another address
  *   freed       the first thread that is woken frees the condition variable as soon as it returns:
  *               no thread touches it afterwards (C2)
  * and at the end the table is empty.
@@ -108,12 +109,11 @@ struct shared {
 enum how { SIGNAL_INSIDE, SIGNAL_AFTER, BROADCAST_INSIDE, BROADCAST_AFTER };
 
 template <class K, int N, how How, bool Late = false>
-class handover : public hf_model::scenario {
+class handover : public hf_model::parked {
 protected:
 	K k_;
 	plain items_;
 	int taken_ = 0, late_ = 0;
-	hf_model::parking parking_;
 
 	void put(int n)
 	{
@@ -166,7 +166,7 @@ public:
 	{
 		check(taken_ + late_ == N - 1, "each got one, or gave up");
 		check(get(items_) == late_, "and the rest is there");
-		check(parking_.empty(), "nobody is left in the table");
+		parked::end();
 	}
 };
 
@@ -198,9 +198,8 @@ static unsigned long moved_behind;
 template <class Base>
 struct marked : one_processor<Base> {
 	marked() { threads[0].mark = 2; }
-	void changed(const void *object, uint64_t before, uint64_t after, const where &at)
+	void changed(const void *, uint64_t, uint64_t, const where &at)
 	{
-		(void)object, (void)before, (void)after;
 		moved_behind += rl::thread_index() != 0 &&
 				strcmp(at.func_, "hf_detail_move_sole_waiter") == 0;
 	}
@@ -230,13 +229,12 @@ static unsigned long moved_alone;
  * The condition variables and the mutex share the bucket, so each meets waiters of the other.
  */
 template <int Rounds>
-class relay : public hf_model::scenario {
+class relay : public hf_model::parked {
 	hf_cond_t c_[2];
 	plain turn_;
 
 protected:
 	hf_mutex_t m_;
-	hf_model::parking parking_;
 
 public:
 	relay()
@@ -261,15 +259,14 @@ public:
 			hf_mutex_unlock(&m_);
 		}
 	}
-	void changed(const void *object, uint64_t before, uint64_t after, const where &at)
+	void changed(const void *, uint64_t, uint64_t, const where &at)
 	{
-		(void)object, (void)before, (void)after;
 		moved_alone += strcmp(at.func_, "hf_detail_move_sole_waiter") == 0;
 	}
 	void end()
 	{
 		check(get(turn_) == 2 * Rounds, "each had its turns");
-		check(parking_.empty(), "nobody is left in the table");
+		parked::end();
 		for (hf_cond_t &c : c_)
 			check(c.waiters.own.now() == 0, "nor counted");
 	}
@@ -281,11 +278,10 @@ public:
  * has left its bucket empty and open, thread 0 moves thread 1 there, and unlocks the first mutex:
  * if it still saw WAKING, it would wake nobody.
  */
-class stale_flag : public hf_model::scenario {
+class stale_flag : public hf_model::parked {
 	own k_;
 	hf_mutex_t other_;
 	plain ready_;
-	hf_model::parking parking_;
 	bool held_ = false;
 
 public:
@@ -330,14 +326,12 @@ public:
 		k_.unlock();
 	}
 	/* Thread 1 was moved, and takes no barrier before thread 0's unlock (backend L6). */
-	void changed(const void *object, uint64_t before, uint64_t after, const where &at)
+	void changed(const void *object, uint64_t, uint64_t, const where &at)
 	{
-		(void)before, (void)after;
 		threads[0].light_fences_missing |=
 			object == &hf_model::the_table->bucket[0].arrived.word &&
 			strcmp(at.func_, "hf_detail_move_sole_waiter") == 0;
 	}
-	void end() { check(parking_.empty(), "nobody is left in the table"); }
 };
 
 /*
@@ -346,9 +340,8 @@ public:
  * accesses. What follows is the child: the table is empty, and the waiter's thread does not exist.
  */
 template <bool Signals>
-class forked : public hf_model::scenario {
+class forked : public hf_model::parked {
 	own k_;
-	hf_model::parking parking_;
 	struct hf_detail_waiter waiter_;
 
 	static inline forked *the_one;
@@ -393,19 +386,17 @@ public:
 		k_.lock();
 		k_.unlock();
 	}
-	void end() { check(parking_.empty(), "the child's table is empty"); }
 };
 
 /*
  * Threads 0 and 1 wait, and thread 0 stops in its sleep. Thread 2 broadcasts with the mutex held:
  * thread 1 must return before thread 0 goes on.
  */
-class stopped : public hf_model::scenario {
+class stopped : public hf_model::parked {
 	own k_;
 	plain ready_;
 
 protected:
-	hf_model::parking parking_;
 	hf_model::stopper<2, false> stopper_;
 
 public:
@@ -438,13 +429,10 @@ public:
 		if (index != 0)
 			stopper_.other_has_ended();
 	}
-	void changed(const void *object, uint64_t before, uint64_t after, const where &at)
+	void changed(const void *object, uint64_t, uint64_t after, const where &)
 	{
-		(void)before, (void)at;
-		if (object == &k_.m.word.own && after != 0 && rl::thread_index() == 0)
-			stopper_.end_of_wait();
+		stopper_.changed(object, after, k_.m.word);
 	}
-	void end() { check(parking_.empty(), "nobody is left in the table"); }
 };
 
 /*
@@ -488,10 +476,9 @@ public:
  * it (@How 0), or for a signal or broadcast of thread 2. Only sleeps of 1 ms end.
  */
 template <int How>
-class urgent : public hf_model::scenario {
+class urgent : public hf_model::parked {
 	own k_;
 	plain ready_;
-	hf_model::parking parking_;
 	hf_model::stopper<2, true> stopper_;
 	bool held_ = false;
 
@@ -532,14 +519,10 @@ public:
 		if (index != 0)
 			stopper_.other_has_ended();
 	}
-	/* It stops no more when it has acquired the mutex. */
-	void changed(const void *object, uint64_t before, uint64_t after, const where &at)
+	void changed(const void *object, uint64_t, uint64_t after, const where &)
 	{
-		(void)before, (void)at;
-		if (object == &k_.m.word.own && after != 0 && rl::thread_index() == 0)
-			stopper_.end_of_wait();
+		stopper_.changed(object, after, k_.m.word);
 	}
-	void end() { check(parking_.empty(), "nobody is left in the table"); }
 };
 
 /*
@@ -547,9 +530,8 @@ public:
  * finds the mutex held by thread 2, and sleeps again; thread 2 marks it WAKING, too, and stops
  * before it wakes it. Then thread 1 passes over it: the wake-up is up to thread 1.
  */
-class passed : public hf_model::scenario {
+class passed : public hf_model::parked {
 	hf_mutex_t m_;
-	hf_model::parking parking_;
 	bool held_ = false, marked_[3] = {}, found_none_ = false, held_again_ = false;
 	bool napped_ = false, stops_ = false, ended_ = false;
 
@@ -610,13 +592,11 @@ public:
 		}
 		hf_mutex_unlock(&m_);
 	}
-	void changed(const void *object, uint64_t before, uint64_t after, const where &at)
+	void changed(const void *, uint64_t, uint64_t after, const where &at)
 	{
-		(void)object, (void)before;
 		marked_[rl::thread_index()] |= after == HF_DETAIL_WAITER_WAKING &&
 					       strcmp(at.func_, "hf_detail_mark_first_waking") == 0;
 	}
-	void end() { check(parking_.empty(), "nothing is left in the table"); }
 };
 
 /* Thread 2 waits for thread 0, with a mutex of its own, while the other two signal each other. */
@@ -644,6 +624,39 @@ public:
 	}
 };
 
+/*
+ * Thread 1 is the sole waiter of its bucket. Thread 0 signals a condition variable of that bucket
+ * whose waiter is counted and not queued yet: it takes out thread 1, and must release it.
+ */
+class spurious : public hf_model::parked {
+	own k_;
+	hf_cond_t other_;
+	plain ready_;
+
+public:
+	spurious()
+	{
+		hf_cond_init(&other_);
+		hf_atomic32_store_relaxed(&other_.waiters, 1);
+		set(ready_, 0);
+	}
+	void thread(unsigned int index)
+	{
+		if (index == 0) {
+			until([] { return hf_model::sleeping == 1; });
+			hf_cond_signal(&other_);
+		}
+		k_.lock();
+		if (index == 0)
+			set(ready_, 1);
+		while (!get(ready_))
+			k_.wait();
+		k_.unlock();
+		if (index == 0)
+			k_.signal();
+	}
+};
+
 /* Thread 1 is woken, and frees the condition variable. */
 template <class K>
 struct freed_by_last : handover<K, 2, SIGNAL_INSIDE> {
@@ -660,10 +673,9 @@ struct freed_by_last : handover<K, 2, SIGNAL_INSIDE> {
  * frees the condition variable: a wake-up is the only reason for which it can have returned.
  */
 template <int N, how How>
-class freed_by_first : public hf_model::scenario {
+class freed_by_first : public hf_model::parked {
 	own k_;
 	int returned_ = 0;
-	hf_model::parking parking_;
 
 public:
 	void thread(unsigned int index)
@@ -694,7 +706,7 @@ public:
 	void end()
 	{
 		check(returned_ == N - 1, "each was woken");
-		check(parking_.empty(), "nobody is left in the table");
+		parked::end();
 	}
 };
 
@@ -754,6 +766,7 @@ int main(int argc, char **argv)
 	run.random<forked<true>, 2>("forked", 4000);
 	run.random<strangers<1>, 3>("strangers", 300000);
 	run.random<strangers<2>, 3>("strangers", 60000);
+	run.random<spurious, 2>("spurious", 2000);
 	run.search<freed_by_first<2, SIGNAL_INSIDE>, 2>("freed", 1);
 	run.search<freed_by_first<2, SIGNAL_AFTER>, 2>("freed", 2);
 	run.random<one_processor<freed_by_first<3, BROADCAST_INSIDE>>, 3>("freed", 20000);

@@ -235,9 +235,8 @@ private:
  * Thread 1 must get the mutex before thread 0 goes on.
  */
 template <bool Anywhere, bool Barriers = true>
-class stopped : public hf_model::scenario {
+class stopped : public hf_model::parked {
 	hf_mutex_t lock_;
-	hf_model::parking parking_;
 	hf_model::stopper<2, Anywhere> stopper_;
 	bool held_ = false, has_ended_ = false; /* thread 0 */
 
@@ -277,14 +276,10 @@ public:
 		else
 			has_ended_ = true;
 	}
-	/* It stops no more when it has acquired the mutex. */
-	void changed(const void *object, uint64_t before, uint64_t after, const where &at)
+	void changed(const void *object, uint64_t, uint64_t after, const where &)
 	{
-		(void)before, (void)at;
-		if (object == &lock_.word.own && after != 0 && rl::thread_index() == 0)
-			stopper_.end_of_wait();
+		stopper_.changed(object, after, lock_.word);
 	}
-	void end() { check(parking_.empty(), "nothing is left in the table"); }
 };
 
 enum { TIMED = 1, NO_BARRIER = 2, FORK = 4, TWO = 8 };

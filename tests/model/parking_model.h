@@ -152,6 +152,15 @@ public:
 	}
 };
 
+/* A scenario with a parking table, which is empty at the end. */
+class parked : public scenario {
+protected:
+	parking parking_;
+
+public:
+	void end() { check(parking_.empty(), "nobody is left in the table"); }
+};
+
 /*
  * A member of a scenario in which thread 0 stops while it waits, until @Others threads have
  * ended: its signal handler sleeps, or a debugger has stopped it. It stops in its sleep, or
@@ -196,6 +205,12 @@ public:
 	~stopper() { before_access = after_nap = NULL; }
 	void begin_of_wait() { waits_ = true; }
 	void end_of_wait() { waits_ = false; }
+	/* Called for each change: it stops no more when it has acquired the lock. */
+	void changed(const void *object, uint64_t after, const hf_atomic32 &lock)
+	{
+		if (object == &lock.own && after != 0 && rl::thread_index() == 0)
+			end_of_wait();
+	}
 	void other_has_ended() { ended_++; }
 	bool is_stopped() const { return is_stopped_; }
 };

@@ -14,6 +14,8 @@
  *   overdue       each reader that waits is overdue at once
  *   fresh         the threads have no lines yet: they claim them meanwhile
  *   reused        the same, and the first one has the number of a thread that has ended
+ *   swept         the same, and another thread has ended: its line is freed once, and is not
+ *                 counted as kept, which would let the lines become more with each such race
  *   crowded       a thread has no line, or one slot: the word counts its readers
  *   no barrier    membarrier() is missing: there is no BIAS
  *   forked        the lock has overdue readers of a parent process
@@ -115,18 +117,27 @@ enum {
 	STALE = 64,     /* the last thread has no light fences */
 	REUSED = 128,   /* with FRESH: there is a line with the first thread's number */
 	FORKED = 256,   /* the lock has overdue readers of a parent process */
+	SWEPT = 512,    /* with FRESH: there is a line of a thread that has ended */
 };
 
-template <typename Script, unsigned int Features>
-class runs : public hf_model::scenario {
+struct script {
+	int threads;
+	const char *text[HF_MODEL_THREADS];
+	unsigned int not_with, only_with; /* these features; 0: with any */
+};
+
+/* What runs now: of the same type, so that the scenarios are compiled once. */
+static const struct script *script;
+static unsigned int features;
+
+class runs : public hf_model::parked {
 	hf_rwlock_t lock_, other_;
 	struct hf_detail_rwlock_lines lines_;
-	hf_model::parking parking_;
 	plain data_[2];
 	int written_ = 0, ended_ = 0, left_ = 0;
 	unsigned int inside_ = 0, writers_ = 0;
 
-	static bool has(unsigned int feature) { return (Features & feature) != 0; }
+	static bool has(unsigned int feature) { return (features & feature) != 0; }
 	static uint64_t overdue_in(uint64_t word)
 	{
 		return word / FORK == has(FORKED) ? word & OVERDUE_MASK : 0;
@@ -150,85 +161,83 @@ class runs : public hf_model::scenario {
 		check(inside_ == 0, "a reader beside a writer");
 		writers_--;
 	}
-	template <typename S>
-	static int threads_in(S)
+	/* Lines of threads that live. */
+	uint64_t owned_lines()
 	{
-		return (int)(sizeof(S::text) / sizeof(S::text[0]));
+		uint64_t owned = 0;
+
+		for (struct hf_detail_rwlock_line &line : lines_.line) {
+			uint64_t thread = thread_of(line.owner.word.now());
+
+			owned += thread && thread != hf_model::gone_thread;
+		}
+		return owned;
+	}
+	void read_if(bool locked)
+	{
+		timed_out += !locked;
+		if (!locked)
+			return;
+		reads();
+		hf_rwlock_read_unlock(&lock_);
+	}
+	void write_if(bool locked)
+	{
+		timed_out += !locked;
+		if (!locked)
+			return;
+		writes();
+		hf_rwlock_write_unlock(&lock_);
 	}
 	void step_of(char what)
 	{
+		struct hf_detail_rwlock_line **mine = hf_model::my_line(), *line;
 		hf_rwlock_t *lock = &lock_;
 
 		switch (what) {
 		case 'r':
 			hf_rwlock_read_lock(lock);
-			reads();
-			hf_rwlock_read_unlock(lock);
-			break;
-		case 'o':
-			hf_rwlock_read_lock(&other_);
-			hf_rwlock_read_unlock(&other_);
-			break;
-		case 'O':
-			hf_rwlock_write_lock(&other_);
-			hf_rwlock_write_unlock(&other_);
-			break;
+			return read_if(true);
+		case 'R':
+			return read_if(hf_rwlock_read_trylock(lock));
+		case 'a':
+			return read_if(hf_rwlock_read_lock_timeout(lock, HF_MODEL_LATE));
 		case 'n':
 			hf_rwlock_read_lock(lock);
 			hf_rwlock_read_lock(lock);
-			reads();
-			hf_rwlock_read_unlock(lock);
-			reads();
-			hf_rwlock_read_unlock(lock);
-			break;
-		case 'm': {
-			struct hf_detail_rwlock_line *mine;
-
+			read_if(true);
+			return read_if(true);
+		case 'm':
 			hf_rwlock_read_lock(lock);
 			reads();
-			mine = *hf_model::my_line();
-			*hf_model::my_line() = NULL;
+			line = *mine;
+			*mine = NULL;
 			hf_rwlock_read_unlock(lock);
-			*hf_model::my_line() = mine;
-			break;
-		}
+			*mine = line;
+			return;
+		case 'w':
+			hf_rwlock_write_lock(lock);
+			return write_if(true);
+		case 'W':
+			return write_if(hf_rwlock_write_trylock(lock));
+		case 'b':
+			return write_if(hf_rwlock_write_lock_timeout(lock, HF_MODEL_LATE));
 		case 'l':
 			check(hf_detail_rwlock_write_lock_last(&lock->word, HF_ENV_FOREVER),
 			      "the last");
-			writes();
-			hf_rwlock_write_unlock(lock);
-			break;
-		case 'R':
-		case 'a':
-			if (what == 'R' ? hf_rwlock_read_trylock(lock)
-					: hf_rwlock_read_lock_timeout(lock, HF_MODEL_LATE)) {
-				reads();
-				hf_rwlock_read_unlock(lock);
-			} else {
-				timed_out++;
-			}
-			break;
-		case 'W':
-		case 'b':
-			if (what == 'W' ? hf_rwlock_write_trylock(lock)
-					: hf_rwlock_write_lock_timeout(lock, HF_MODEL_LATE)) {
-				writes();
-				hf_rwlock_write_unlock(lock);
-			} else {
-				timed_out++;
-			}
-			break;
+			return write_if(true);
 		case 'd':
 			hf_rwlock_write_lock(lock);
 			writes();
 			hf_rwlock_downgrade(lock);
-			reads();
-			hf_rwlock_read_unlock(lock);
-			break;
-		default:
-			hf_rwlock_write_lock(lock);
-			writes();
-			hf_rwlock_write_unlock(lock);
+			return read_if(true);
+		case 'o':
+			hf_rwlock_read_lock(&other_);
+			hf_rwlock_read_unlock(&other_);
+			return;
+		case 'O':
+			hf_rwlock_write_lock(&other_);
+			hf_rwlock_write_unlock(&other_);
 		}
 	}
 
@@ -245,9 +254,11 @@ public:
 			hf_atomic32_store_relaxed(&lock_.word, 2 * OVERDUE);
 		hf_atomic32_store_relaxed(&lines_.forks, has(FORKED) ? 1 : 0);
 		hf_model::the_lines = &lines_;
-		hf_atomic32_store_relaxed(&lines_.used,
-					  has(FRESH) ? (uint32_t)has(REUSED) : HF_MODEL_THREADS);
-		hf_model::gone_thread = has(REUSED) ? (uint64_t)1 << 32 | 1 : 0;
+		hf_model::gone_thread = has(REUSED)  ? (uint64_t)1 << 32 | 1
+					: has(SWEPT) ? (uint64_t)1 << 32 | 99
+						     : 0;
+		hf_atomic32_store_relaxed(&lines_.used, has(FRESH) ? hf_model::gone_thread != 0
+								   : HF_MODEL_THREADS);
 		hf_atomic32_store_relaxed(&lines_.sweep_from, 0);
 		hf_atomic64_store_relaxed(&lines_.bias_from, !has(NO_BARRIER));
 		for (unsigned int t = 0; t < HF_MODEL_THREADS; t++) {
@@ -261,23 +272,23 @@ public:
 						  has(FRESH) ? 0 : (uint64_t)1 << 32 | (t + 1));
 			if (has(CROWDED) && t == 0)
 				hf_atomic64_store_relaxed(&line->owner, (uint64_t)1 << 32 | 99);
-			if (has(REUSED) && t == 0)
+			if (hf_model::gone_thread && t == 0)
 				hf_atomic64_store_relaxed(&line->owner, hf_model::gone_thread);
 			for (hf_atomic64_t &slot : line->slot)
 				hf_atomic64_store_relaxed(&slot, 0);
 			if (has(CROWDED))
 				hf_atomic64_store_relaxed(&line->slot[1], 4);
 			threads[t].light_fences_missing = has(STALE) &&
-							  (int)t == threads_in(Script()) - 1;
+							  (int)t == script->threads - 1;
 			threads[t].no_barriers = has(NO_BARRIER);
 			threads[t].patrols = has(NO_BARRIER) ? UINT_MAX : 0;
 		}
 	}
 	void thread(unsigned int index)
 	{
-		if (index == 0)
+		if (index == 0 && !has(SWEPT))
 			hf_model::gone_thread = 0;
-		for (const char *next = Script::text[index]; *next; next++)
+		for (const char *next = script->text[index]; *next; next++)
 			step_of(*next);
 		for (unsigned int t = 0; has(REUSED) && t < index; t++)
 			check(!*hf_model::my_line() ||
@@ -285,7 +296,7 @@ public:
 			      "two threads have one line");
 		if (has(FREED)) {
 			hf_rwlock_write_lock(&lock_);
-			bool frees = ++left_ == threads_in(Script());
+			bool frees = ++left_ == script->threads;
 			hf_rwlock_write_unlock(&lock_);
 			if (frees)
 				lock_.word.own.free();
@@ -293,7 +304,8 @@ public:
 	}
 	void changed(const void *object, uint64_t before, uint64_t after, const where &at)
 	{
-		(void)at;
+		if (has(SWEPT) && object == &lines_.sweep_from.own && after)
+			check(after <= 2 * owned_lines(), "a line that another frees is kept", at);
 		if (object != &lock_.word.own)
 			return;
 		check(!(~before & after & WRITER) || !overdue_in(before),
@@ -312,87 +324,79 @@ public:
 		check(!(word & (WRITER | COUNT_MASK)) && !overdue_in(word), "nobody is inside");
 		for (struct hf_detail_rwlock_line &line : lines_.line)
 			check(line.slot[0].word.now() == 0, "a slot is left");
-		check(parking_.empty(), "nothing is left in the table");
+		parked::end();
 		check(hf_model::all_reports() == 0, "no misuse");
 	}
 };
 
-#define SCRIPT(name, ...)                                                                          \
-	struct name {                                                                              \
-		static constexpr const char *text[] = { __VA_ARGS__ };                             \
-	}
+/*
+ * Thread 0 is counted if there is no line for it, and must not read the lock again then. The first
+ * one is searched; but without a barrier a search would let a thread recheck for ever.
+ */
+static const struct script scripts[] = {
+	{ 2, { "r", "w" }, NO_BARRIER, 0 }, { 2, { "r", "w" }, 0, NO_BARRIER },
+	{ 2, { "rr", "ww" }, 0, 0 },        { 2, { "rw", "wr" }, 0, 0 },
+	{ 2, { "RW", "WR" }, 0, 0 },        { 2, { "ab", "ba" }, 0, 0 },
+	{ 2, { "m", "w" }, 0, 0 },          { 2, { "d", "d" }, 0, 0 },
+	{ 2, { "lr", "rl" }, 0, 0 },        { 2, { "w", "n" }, 0, CROWDED },
+	{ 2, { "n", "w" }, CROWDED, 0 },    { 3, { "n", "n", "w" }, CROWDED, 0 },
+	{ 3, { "r", "r", "w" }, 0, 0 },     { 3, { "r", "w", "w" }, 0, 0 },
+	{ 3, { "rr", "rw", "wr" }, 0, 0 },  { 3, { "a", "b", "w" }, 0, 0 },
+	{ 3, { "rO", "or", "wo" }, 0, 0 },  { 3, { "d", "r", "w" }, 0, 0 },
+	{ 3, { "l", "r", "l" }, 0, 0 },     { 4, { "r", "r", "w", "w" }, 0, 0 },
+};
+static const struct script only_tries = { 3, { "R", "R", "W" }, 0, 0 };
+static const struct script two_readers = { 2, { "r", "r" }, 0, 0 };
+static const struct script readers = { 3, { "rr", "r", "r" }, 0, 0 };
 
-SCRIPT(rw, "r", "w");
-SCRIPT(rw_twice, "rr", "ww");
-SCRIPT(mixed, "rw", "wr");
-SCRIPT(tries, "RW", "WR");
-SCRIPT(timed, "ab", "ba");
-SCRIPT(nested, "n", "w");
-SCRIPT(nested_count, "w", "n");
-SCRIPT(moved, "m", "w");
-SCRIPT(downgrades, "d", "d");
-SCRIPT(last, "lr", "rl");
-SCRIPT(rrw, "r", "r", "w");
-SCRIPT(rww, "r", "w", "w");
-SCRIPT(rrw_long, "rr", "rw", "wr");
-SCRIPT(timed3, "a", "b", "w");
-SCRIPT(two_locks, "rO", "or", "wo");
-SCRIPT(nested3, "n", "n", "w");
-SCRIPT(downgrades3, "d", "r", "w");
-SCRIPT(last3, "l", "r", "l");
-SCRIPT(only_tries, "R", "R", "W");
-SCRIPT(readers, "rr", "r", "r");
-SCRIPT(four, "r", "r", "w", "w");
-
-/* What two threads do is searched, what more do is sampled. */
-template <unsigned int Features>
-static void all(hf_model::run *run, const char *name, unsigned int count)
+static void one(hf_model::run *run, const char *name, const struct script &what, unsigned int with,
+		unsigned int count)
 {
-	if constexpr (Features & NO_BARRIER) /* a search would let a thread recheck for ever */
-		run->random<runs<rw, Features>, 2>(name, count);
+	char text[100];
+	int length = snprintf(text, sizeof(text), "%s", name);
+
+	script = &what;
+	features = with;
+	for (int i = 0; i < what.threads; i++)
+		length +=
+			snprintf(text + length, sizeof(text) - (size_t)length, " %s", what.text[i]);
+	if (&what == scripts)
+		run->search<runs, 2>(text, 1);
+	else if (what.threads == 2)
+		run->random<runs, 2>(text, count);
+	else if (what.threads == 3)
+		run->random<runs, 3>(text, count);
 	else
-		run->search<runs<rw, Features>, 2>(name, 1);
-	run->random<runs<rw_twice, Features>, 2>(name, count);
-	run->random<runs<mixed, Features>, 2>(name, count);
-	run->random<runs<tries, Features>, 2>(name, count);
-	run->random<runs<timed, Features>, 2>(name, count);
-	run->random<runs<moved, Features>, 2>(name, count);
-	run->random<runs<downgrades, Features>, 2>(name, count);
-	run->random<runs<last, Features>, 2>(name, count);
-	if constexpr (Features & CROWDED) { /* thread 0 is counted, and must not read it again */
-		run->random<runs<nested_count, Features>, 2>(name, count);
-	} else {
-		run->random<runs<nested, Features>, 2>(name, count);
-		run->random<runs<nested3, Features>, 3>(name, count);
+		run->random<runs, 4>(text, count / 2);
+}
+
+static void all(hf_model::run *run, const char *name, unsigned int with, unsigned int count)
+{
+	for (const struct script &what : scripts) {
+		if (!(what.not_with & with) && (!what.only_with || what.only_with & with))
+			one(run, name, what, with, count);
 	}
-	run->random<runs<rrw, Features>, 3>(name, count);
-	run->random<runs<rww, Features>, 3>(name, count);
-	run->random<runs<rrw_long, Features>, 3>(name, count);
-	run->random<runs<timed3, Features>, 3>(name, count);
-	run->random<runs<two_locks, Features>, 3>(name, count);
-	run->random<runs<downgrades3, Features>, 3>(name, count);
-	run->random<runs<last3, Features>, 3>(name, count);
-	run->random<runs<four, Features>, 4>(name, count / 2);
 }
 
 int main(int argc, char **argv)
 {
 	hf_model::run run("rwlock", argc, argv);
 
-	all<0>(&run, "rwlock", 20000);
-	all<BIASED>(&run, "rwlock", 20000);
-	all<LATE>(&run, "overdue", 20000);
-	all<LATE | BIASED>(&run, "overdue", 20000);
-	all<FRESH>(&run, "fresh", 10000);
-	run.random<runs<rw, FRESH | REUSED>, 2>("reused", 20000);
-	run.random<runs<readers, FRESH | REUSED>, 3>("reused", 20000);
-	all<CROWDED>(&run, "crowded", 10000);
-	all<CROWDED | BIASED | LATE>(&run, "crowded", 10000);
-	all<NO_BARRIER>(&run, "no barrier", 10000);
-	all<FORKED | LATE>(&run, "forked", 5000);
-	all<FREED>(&run, "freed", 10000);
-
-	run.random<runs<only_tries, STALE>, 3>("stale", 400000);
+	all(&run, "rwlock", 0, 20000);
+	all(&run, "rwlock", BIASED, 20000);
+	all(&run, "overdue", LATE, 20000);
+	all(&run, "overdue", LATE | BIASED, 20000);
+	all(&run, "fresh", FRESH, 10000);
+	one(&run, "reused", two_readers, FRESH | REUSED, 20000);
+	one(&run, "reused", readers, FRESH | REUSED, 20000);
+	one(&run, "swept", two_readers, FRESH | SWEPT, 20000);
+	one(&run, "swept", readers, FRESH | SWEPT, 20000);
+	all(&run, "crowded", CROWDED, 10000);
+	all(&run, "crowded", CROWDED | BIASED | LATE, 10000);
+	all(&run, "no barrier", NO_BARRIER, 10000);
+	all(&run, "forked", FORKED | LATE, 5000);
+	all(&run, "freed", FREED, 10000);
+	one(&run, "stale", only_tries, STALE, 400000);
 
 	run.must_reach("the lock gets BIAS", reached_bias);
 	run.must_reach("a reader is overdue", reached_overdue);
