@@ -36,8 +36,7 @@
  * Mutants
  *   Selected by the environment, so that one program serves all of them:
  *   HF_MUTANT=<one of HF_MODEL_MUTANTS>   one ordering, or the atomicity of one step, is removed
- *   ... HF_MUTANT_IN=<function>               ... in this function of the headers, else in all
- *   HF_MUTANT_ON=<next or wait>           ... on this member of the nodes, else on all atomics
+ *   HF_MUTANT_IN=<function>               ... in this function of the headers, else in all
  */
 #include "rl.h"
 
@@ -105,8 +104,6 @@ namespace hf_model
 	X(store_high32_wide)                                                                       \
 	/* Stores the count beside the lock half unconditionally, and always succeeds. */          \
 	X(cmpxchg64_blind)                                                                         \
-	/* This store comes later: after the thread's next exchange. */                            \
-	X(store_relaxed_late)                                                                      \
 	/* This store is made twice. */                                                            \
 	X(store_release_twice)                                                                     \
 	/* The word is read once more after this operation. */                                     \
@@ -165,18 +162,16 @@ inline mutant chosen_mutant()
 
 inline const mutant the_mutant = chosen_mutant();
 inline const char *const mutant_in = environment("HF_MUTANT_IN");
-inline const char *const mutant_on = environment("HF_MUTANT_ON");
 
-inline bool is_mutant(mutant m, const where &at, const char *on = "")
+inline bool is_mutant(mutant m, const where &at)
 {
-	return the_mutant == m && (!mutant_in[0] || strcmp(mutant_in, at.func_) == 0) &&
-	       (!mutant_on[0] || strcmp(mutant_on, on) == 0);
+	return the_mutant == m && (!mutant_in[0] || strcmp(mutant_in, at.func_) == 0);
 }
 
 inline rl::memory_order order(mutant m, rl::memory_order asked, rl::memory_order weak,
-			      const where &at, const char *on = "")
+			      const where &at)
 {
-	return is_mutant(m, at, on) ? weak : asked;
+	return is_mutant(m, at) ? weak : asked;
 }
 
 /* Called for each change of an atomic, in modification order, and for each failed cmpxchg. */
@@ -339,9 +334,8 @@ private:
 struct hf_atomic32 {
 	hf_model::cell<uint32_t> own;
 	hf_model::cell<uint64_t> *whole; /* if not NULL, this is a view of it and `own` is unused */
-	const char *name;
 
-	explicit hf_atomic32(hf_model::cell<uint64_t> *whole = NULL) : whole(whole), name("") {}
+	explicit hf_atomic32(hf_model::cell<uint64_t> *whole = NULL) : whole(whole) {}
 };
 
 struct hf_atomic64 {
@@ -357,17 +351,6 @@ typedef struct hf_atomic64 hf_atomic64_t;
 namespace hf_model
 {
 
-/* The same operations on both sizes; those of 32 bits on the bits of mask. */
-inline const char *name_of(const hf_atomic32 *p)
-{
-	return p->name;
-}
-
-inline const char *name_of(const hf_atomic64 *)
-{
-	return "";
-}
-
 /* Called before each access, if not NULL. */
 inline void (*before_access)();
 
@@ -377,6 +360,7 @@ inline void access()
 		before_access();
 }
 
+/* The same operations on both sizes; those of 32 bits on the bits of mask. */
 inline uint32_t load(const hf_atomic32 *p, rl::memory_order mo, const where &at)
 {
 	access();
@@ -389,32 +373,28 @@ inline uint64_t load(const hf_atomic64 *p, rl::memory_order mo, const where &at)
 	return p->word.load(mo, at);
 }
 
-/* The mutants store_relaxed_late, fetch_add_late: does what the thread has put off. */
-inline void late_store(const where &at)
+/* The mutant fetch_add_late: does what the thread has put off. */
+inline void late_add(const where &at)
 {
 	hf_atomic32 *word = self().late_word;
 
 	if (!word)
 		return;
 	self().late_word = NULL;
-	if (self().late_add)
-		(void)word->own.update(
-			~0u, [](uint64_t v) { return (uint32_t)v + self().late_add; },
-			rl::mo_relaxed, at);
-	else
-		word->own.store(self().late_value, rl::mo_relaxed, at);
+	(void)word->own.update(
+		~0u, [](uint64_t v) { return (uint32_t)v + self().late_add; }, rl::mo_relaxed, at);
 }
 
 inline bool cmpxchg(hf_atomic32 *p, uint32_t *old, uint32_t value, rl::memory_order mo,
 		    const where &at, uint32_t mask = ~0u)
 {
-	bool torn = is_mutant(mutant::cmpxchg_torn, at, p->name);
+	bool torn = is_mutant(mutant::cmpxchg_torn, at);
 
 	may_die();
 	access();
-	if (is_mutant(mutant::cmpxchg_missing, at, p->name))
+	if (is_mutant(mutant::cmpxchg_missing, at))
 		return true;
-	if (is_mutant(mutant::cmpxchg_adds, at, p->name)) {
+	if (is_mutant(mutant::cmpxchg_adds, at)) {
 		uint32_t by = value - *old;
 
 		(void)p->own.update(
@@ -455,8 +435,8 @@ uint32_t update(hf_atomic32 *p, F f, rl::memory_order mo, const where &at, bool 
 	uint32_t before = p->whole ? (uint32_t)p->whole->update(mask, f, mo, at, torn)
 				   : p->own.update(mask, f, mo, at, torn);
 
-	late_store(at);
-	if (is_mutant(mutant::fetch_sub_reads_again, at, p->name) && !p->whole)
+	late_add(at);
+	if (is_mutant(mutant::fetch_sub_reads_again, at) && !p->whole)
 		(void)p->own.load(rl::mo_relaxed, at);
 	return before;
 }
@@ -499,10 +479,9 @@ inline rl::memory_order acq_rel(mutant loses_acquire, mutant loses_release, cons
 } // namespace hf_model
 
 #define HF_MODEL_AT const hf_model::where &at = HF_MODEL_HERE
-#define HF_MODEL_IS(name, on) hf_model::is_mutant(hf_model::mutant::name, at, on)
+#define HF_MODEL_IS(name) hf_model::is_mutant(hf_model::mutant::name, at)
 #define HF_MODEL_ORDER(name, asked, weak)                                                          \
-	hf_model::order(hf_model::mutant::name, rl::mo_##asked, rl::mo_##weak, at,                 \
-			hf_model::name_of(p))
+	hf_model::order(hf_model::mutant::name, rl::mo_##asked, rl::mo_##weak, at)
 #define HF_MODEL_ACQ_REL(name)                                                                     \
 	hf_model::acq_rel(hf_model::mutant::name##_loses_acquire,                                  \
 			  hf_model::mutant::name##_loses_release, at)
@@ -521,7 +500,7 @@ inline rl::memory_order acq_rel(mutant loses_acquire, mutant loses_release, cons
 						 HF_MODEL_AT)                                      \
 	{                                                                                          \
 		hf_model::store(p, value, HF_MODEL_ORDER(mutant, mo, relaxed), at);                \
-		if (HF_MODEL_IS(store_release_twice, ""))                                          \
+		if (HF_MODEL_IS(store_release_twice))                                              \
 			hf_model::store(p, value, rl::mo_relaxed, at);                             \
 	}
 
@@ -538,21 +517,17 @@ inline uint32_t hf_atomic32_load_relaxed(const hf_atomic32_t *p, HF_MODEL_AT)
 {
 	uint32_t value = hf_model::load(p, rl::mo_relaxed, at);
 
-	if (HF_MODEL_IS(load_relaxed_is_0, ""))
+	if (HF_MODEL_IS(load_relaxed_is_0))
 		return 0;
-	return HF_MODEL_IS(load_relaxed_is_1, "") ? 1 : value;
+	return HF_MODEL_IS(load_relaxed_is_1) ? 1 : value;
 }
 
 inline void hf_atomic32_store_relaxed(hf_atomic32_t *p, uint32_t value, HF_MODEL_AT)
 {
-	if (HF_MODEL_IS(store_relaxed_keeps_bit1, ""))
+	if (HF_MODEL_IS(store_relaxed_keeps_bit1))
 		value |= hf_model::load(p, rl::mo_relaxed, at) & 2;
-	if (HF_MODEL_IS(store_relaxed_late, "")) {
-		hf_model::self().late_word = p;
-		hf_model::self().late_value = value;
-	} else if (!HF_MODEL_IS(store_relaxed_missing, p->name)) {
+	if (!HF_MODEL_IS(store_relaxed_missing))
 		hf_model::store(p, value, rl::mo_relaxed, at);
-	}
 }
 
 inline void hf_atomic64_store_relaxed(hf_atomic64_t *p, uint64_t value, HF_MODEL_AT)
@@ -597,19 +572,18 @@ HF_MODEL_UPDATE(32, xchg, n, seq_cst, HF_MODEL_ORDER(xchg_seq_cst, seq_cst, rela
 HF_MODEL_UPDATE(32, fetch_add, v + n, seq_cst, HF_MODEL_ORDER(fetch_add_seq_cst, seq_cst, relaxed),
 		false)
 HF_MODEL_UPDATE(32, fetch_sub, v - n, release, HF_MODEL_ORDER(fetch_sub_release, release, relaxed),
-		HF_MODEL_IS(fetch_torn, p->name))
-HF_MODEL_UPDATE(64, fetch_add, v + n, relaxed, rl::mo_relaxed, HF_MODEL_IS(fetch64_torn, ""))
+		HF_MODEL_IS(fetch_torn))
+HF_MODEL_UPDATE(64, fetch_add, v + n, relaxed, rl::mo_relaxed, HF_MODEL_IS(fetch64_torn))
 HF_MODEL_UPDATE(64, fetch_sub, v - n, release,
-		HF_MODEL_ORDER(fetch_sub64_release, release, relaxed),
-		HF_MODEL_IS(fetch64_torn, ""))
+		HF_MODEL_ORDER(fetch_sub64_release, release, relaxed), HF_MODEL_IS(fetch64_torn))
 
 inline uint32_t hf_atomic32_fetch_add_relaxed(hf_atomic32_t *p, uint32_t n, HF_MODEL_AT)
 {
-	bool torn = HF_MODEL_IS(fetch_torn, p->name);
+	bool torn = HF_MODEL_IS(fetch_torn);
 
-	if (HF_MODEL_IS(fetch_add_missing, p->name))
+	if (HF_MODEL_IS(fetch_add_missing))
 		n = 0;
-	if (HF_MODEL_IS(fetch_add_late, p->name)) {
+	if (HF_MODEL_IS(fetch_add_late)) {
 		hf_model::self().late_word = p;
 		hf_model::self().late_add = n;
 		return 0;
@@ -656,7 +630,7 @@ inline void hf_atomic32_prefetch_store(const hf_atomic32_t *p)
 inline void hf_atomic32_fence_acquire(const hf_atomic32_t *p, HF_MODEL_AT)
 {
 	(void)p;
-	if (!HF_MODEL_IS(fence_acquire, ""))
+	if (!HF_MODEL_IS(fence_acquire))
 		rl::atomic_thread_fence(rl::mo_acquire, at);
 }
 
@@ -667,7 +641,7 @@ inline void hf_atomic64_fence_acquire(const hf_atomic64_t *p, HF_MODEL_AT)
 
 inline void hf_atomic_fence_seq_cst(HF_MODEL_AT)
 {
-	if (!HF_MODEL_IS(fence_seq_cst, ""))
+	if (!HF_MODEL_IS(fence_seq_cst))
 		rl::atomic_thread_fence(rl::mo_seq_cst, at);
 }
 
@@ -682,7 +656,7 @@ inline void hf_atomic_fence_seq_cst(HF_MODEL_AT)
  */
 inline void hf_atomic_fence_light(HF_MODEL_AT)
 {
-	if (!HF_MODEL_IS(fence_light, "") && !hf_model::self().light_fences_missing)
+	if (!HF_MODEL_IS(fence_light) && !hf_model::self().light_fences_missing)
 		rl::atomic_thread_fence(rl::mo_seq_cst, at);
 }
 

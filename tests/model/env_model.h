@@ -47,8 +47,8 @@ struct thread_state {
 	uint64_t turn_ns;     /* of the mutex */
 	int spins;     /* before it parks at a condition variable: 1 yes, -1 no, 0 undecided */
 	uint32_t mark; /* of this thread's locks; 0: none yet */
-	struct hf_atomic32 *late_word; /* of the mutants store_relaxed_late, fetch_add_late */
-	uint32_t late_value, late_add;
+	struct hf_atomic32 *late_word; /* of the mutant fetch_add_late */
+	uint32_t late_add;
 	uint32_t processor; /* where it runs */
 	uint64_t signals_blocked;
 	bool light_fences_missing;

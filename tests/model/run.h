@@ -101,8 +101,6 @@ struct scenario : observer {
 			 */
 			hf_atomic32_store_relaxed(&node.next, 0x7770);
 			hf_atomic32_store_relaxed(&node.wait, 0x7771);
-			node.next.name = "next";
-			node.wait.name = "wait";
 		}
 	}
 	virtual ~scenario() {}

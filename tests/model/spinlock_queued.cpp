@@ -19,8 +19,8 @@
 // MUTANT: t4_acquire HF_MUTANT=cmpxchg_acq_rel_loses_acquire
 // MUTANT: t4_release HF_MUTANT=cmpxchg_acq_rel_loses_release
 // MUTANT: t6_acquire HF_MUTANT=cmpxchg_acquire HF_MUTANT_IN=hf_detail_spinlock_queued_wait_pending
-// MUTANT: link_release HF_MUTANT=store_release HF_MUTANT_ON=next
-// MUTANT: link_acquire HF_MUTANT=load_acquire HF_MUTANT_ON=next
+// MUTANT: link_release HF_MUTANT=store_release
+// MUTANT: link_acquire HF_MUTANT=load_acquire
 // MUTANT: unlock_stores_the_word HF_MUTANT=store_low8_wide
 // MUTANT: t2_stores_the_word HF_MUTANT=store_mid8_wide HF_MODEL_ONLY="byte 1: 3 threads, search"
 // MUTANT: t2_counts_always HF_MUTANT=load_high16_never_0 HF_MUTANT_IN=hf_detail_spinlock_queued_try_barge HF_MODEL_ONLY=byte
