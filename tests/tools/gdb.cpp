@@ -3,7 +3,6 @@
  * gdb - a program with a lock, count and region in each state, and threads that wait: gdb.py has
  * gdb stop it in stop_here(), and gdb_checks.py looks at it there.
  */
-#include <cstdio>
 #include <cstdlib>
 #include <pthread.h>
 #include <sched.h>
@@ -11,8 +10,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../asleep.h"
+
 #include "holdfast/cond.h"
+#include "holdfast/intrusive_ptr.h"
 #include "holdfast/lockref.h"
+#include "holdfast/lockref_counted.h"
 #include "holdfast/lockref_waitfree.h"
 #include "holdfast/nofault.h"
 #include "holdfast/rcuref.h"
@@ -21,11 +24,6 @@
 #include "holdfast/rwlock.h"
 #include "holdfast/spinlock.h"
 #include "holdfast/spinlock_ticket.h"
-
-#if __has_include("holdfast/intrusive_ptr.h")
-#include "holdfast/intrusive_ptr.h"
-#include "holdfast/lockref_counted.h"
-#endif
 
 #if defined(__clang__)
 #pragma clang diagnostic ignored "-Wthread-safety-analysis"
@@ -56,14 +54,12 @@ hf_region_t region_new, region_lost, region_process;
 hf::mutex cxx_mutex;
 hf::condition_variable cxx_cond;
 hf::spinlock cxx_spinlock;
-#if __has_include("holdfast/intrusive_ptr.h")
 struct page : hf::refcounted<page> {
 	int number = 1;
 };
 struct entry : hf::lockref_counted<entry> {};
 hf::intrusive_ptr<page> cxx_pointer = hf::make_intrusive<page>(), cxx_copy = cxx_pointer, cxx_null;
 hf::intrusive_ptr<entry> cxx_entry(new entry, hf::adopt);
-#endif
 /* Members of an object that is reached by a pointer, as in programs. */
 struct object {
 	hf_refcount_t refs;
@@ -145,22 +141,6 @@ static bool waits(long i)
 	}
 }
 
-/* /proc says that the thread sleeps in a futex. */
-static bool sleeps(int thread)
-{
-	char path[64], text[64] = "";
-	FILE *file;
-
-	std::snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", thread);
-	file = std::fopen(path, "r");
-	if (!file)
-		return false;
-	if (!std::fgets(text, sizeof(text), file))
-		text[0] = '\0';
-	std::fclose(file);
-	return std::atoi(text) == SYS_futex && text[0] != 'r';
-}
-
 /*
  * Broadcasts twice to threads of this processor, and keeps the mutex the second time: the first one
  * is in the mutex's queue then, and the other one behind it. The first time the bucket has not been
@@ -169,7 +149,7 @@ static bool sleeps(int thread)
 static void broadcast_in_turn()
 {
 	for (broadcasts = 0; broadcasts < 2;) {
-		while (!sleeps(lwp[8]) || !sleeps(lwp[9]) ||
+		while (!is_asleep(lwp[8]) || !is_asleep(lwp[9]) ||
 		       hf_atomic32_load_relaxed(&cond_in_turn.waiters) != 2)
 			sched_yield();
 		hf_mutex_lock(&mutex_in_turn);
@@ -232,7 +212,7 @@ int main()
 			sched_yield();
 		/* Where threads park: they are in the queue, and their order in it is certain. */
 		if (i < 5 || i == 6) {
-			while (!sleeps(lwp[i]))
+			while (!is_asleep(lwp[i]))
 				sched_yield();
 		}
 	}

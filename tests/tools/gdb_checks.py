@@ -83,13 +83,12 @@ PRINTED = {
     "cxx_mutex": "held, no waiter queued",
     "cxx_cond": "0 waiters",
     "cxx_spinlock": "held",
+    "cxx_pointer": r"0x[0-9a-f]+ \(live, 2 references\)",
+    "cxx_copy": r"0x[0-9a-f]+ \(live, 2 references\)",
+    "cxx_null": "nothing",
+    "cxx_entry": r"0x[0-9a-f]+ \(1 reference; lock: free\)",
     "the_object": r"\{refs = live, 1 reference, lock = free\}",
 }
-
-if gdb.lookup_global_symbol("cxx_pointer"):
-    PRINTED["cxx_pointer"] = PRINTED["cxx_copy"] = r"0x[0-9a-f]+ \(live, 2 references\)"
-    PRINTED["cxx_null"] = "nothing"
-    PRINTED["cxx_entry"] = r"0x[0-9a-f]+ \(1 reference; lock: free\)"
 
 where = gdb.selected_thread().num
 for what, expected in PRINTED.items():

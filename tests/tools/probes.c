@@ -15,6 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../asleep.h"
+
 #include "holdfast/cond.h"
 #include "holdfast/nofault.h"
 #include "holdfast/refcount.h"
@@ -48,25 +50,10 @@ static void *contend(void *nothing)
 	return nothing;
 }
 
-/* /proc says that the thread sleeps in a futex. */
 static void wait_until_asleep(void)
 {
-	char path[64], text[64];
-
-	for (;; sched_yield()) {
-		FILE *file;
-
-		(void)snprintf(path, sizeof(path), "/proc/self/task/%u/syscall",
-			       hf_atomic32_load_acquire(&lwp));
-		file = fopen(path, "r");
-		if (!file)
-			continue;
-		if (!fgets(text, sizeof(text), file))
-			text[0] = '\0';
-		(void)fclose(file);
-		if (text[0] >= '0' && text[0] <= '9' && atoi(text) == SYS_futex)
-			return;
-	}
+	while (!is_asleep((int)hf_atomic32_load_acquire(&lwp)))
+		sched_yield();
 }
 
 static void meet_waits(void)

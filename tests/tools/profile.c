@@ -7,7 +7,7 @@
  * Contention is forced: a thread releases the lock only after the others are seen to wait, so the
  * counts are exact on any machine. Each line of output, "NAME ADDRESS WAITS FUNCTION BASE", is an
  * expected entry of the profile: this many waits for the lock at this address, in this function
- * unless it is 0; BASE is where the object that contains the lock is mapped.
+ * unless it is "-"; BASE is where the object that contains the lock is mapped.
  */
 #define _GNU_SOURCE /* dladdr() */
 #include <assert.h>
@@ -27,7 +27,7 @@
 
 #include "profile.h"
 
-enum { THREADS = 4, ROUNDS = 25, PLACES = 70000, IN_HEAP = 20 };
+enum { THREADS = 4, ROUNDS = 10, PLACES = 70000, IN_HEAP = 20 };
 
 static hf_mutex_t mutex = HF_MUTEX_INIT, many[8];
 static hf_mutex_shared_t shared = HF_MUTEX_SHARED_INIT;
@@ -35,12 +35,12 @@ static hf_spinlock_t spinlock = HF_SPINLOCK_INIT;
 static hf_cond_t cond = HF_COND_INIT;
 static hf_atomic32_t cond_waits = HF_ATOMIC_INIT(0), go = HF_ATOMIC_INIT(0);
 
-static void expect(const char *what, const void *lock, unsigned long waits, uintptr_t function)
+static void expect(const char *what, const void *lock, unsigned long waits, const char *function)
 {
 	Dl_info object = { NULL, NULL, NULL, NULL };
 
 	(void)dladdr(lock, &object);
-	printf("%s %p %lu 0x%lx 0x%lx\n", what, lock, waits, (unsigned long)function,
+	printf("%s %p %lu %s 0x%lx\n", what, lock, waits, function,
 	       (unsigned long)(uintptr_t)object.dli_fbase);
 	fflush(stdout);
 }
@@ -206,18 +206,24 @@ static void once_cond(void)
 	join(threads, THREADS);
 }
 
+static void once(void)
+{
+	rounds_mutex(THREADS, 1, contend_mutex);
+	expect("mutex", &mutex, THREADS, "contend_mutex");
+}
+
 static void counts(void)
 {
 	rounds_mutex(THREADS, ROUNDS, contend_mutex);
 	rounds_shared();
 	rounds_spinlock();
 	once_cond();
-	expect("mutex", &mutex, (unsigned long)ROUNDS * THREADS, (uintptr_t)contend_mutex);
-	expect("shared", &shared, ROUNDS, (uintptr_t)contend_shared);
-	expect("spinlock", &spinlock, 2ul * ROUNDS, (uintptr_t)contend_spinlock);
-	expect("cond", &cond, hf_atomic32_load_relaxed(&cond_waits), (uintptr_t)wait_cond);
+	expect("mutex", &mutex, (unsigned long)ROUNDS * THREADS, "contend_mutex");
+	expect("shared", &shared, ROUNDS, "contend_shared");
+	expect("spinlock", &spinlock, 2ul * ROUNDS, "contend_spinlock");
+	expect("cond", &cond, hf_atomic32_load_relaxed(&cond_waits), "wait_cond");
 	/* The broadcast has moved all to the mutex, which was held: these waits are the mutex's. */
-	expect("any", &many[0], THREADS, (uintptr_t)wait_cond);
+	expect("any", &many[0], THREADS, "wait_cond");
 }
 
 /* Waits for more locks than the table has room for, as the slow paths count them. */
@@ -235,7 +241,7 @@ static void full(void)
 
 	start(threads, THREADS, count_all);
 	join(threads, THREADS);
-	expect("all", NULL, (unsigned long)THREADS * PLACES, 0);
+	expect("all", NULL, (unsigned long)THREADS * PLACES, "-");
 }
 
 __attribute__((__noinline__)) static bool wait_in_heap(hf_cond_t *at)
@@ -257,13 +263,13 @@ static void in_heap(void)
 	for (int i = 0; i < IN_HEAP; i++)
 		(void)wait_in_heap(&conds[i]);
 	hf_mutex_unlock(&mutex);
-	expect("conds", conds, IN_HEAP, 0);
+	expect("conds", conds, IN_HEAP, "-");
 	for (int i = 0; i < 2; i++) {
 		hf_mutex_lock(&mutexes[i]);
 		(void)give_up(&mutexes[i]);
 		(void)give_up(&mutexes[i]);
 		hf_mutex_unlock(&mutexes[i]);
-		expect("mutex", &mutexes[i], 2, 0);
+		expect("mutex", &mutexes[i], 2, "-");
 	}
 	free(mutexes);
 	free(conds);
@@ -280,13 +286,13 @@ static void forked(void)
 	if (child == 0) {
 		rounds_mutex(1, 3, contend_mutex);
 		printf("child ");
-		expect("mutex", &mutex, 3, (uintptr_t)contend_mutex);
+		expect("mutex", &mutex, 3, "contend_mutex");
 		exit(0);
 	}
 	(void)waitpid(child, &status, 0);
 	assert(status == 0);
 	rounds_mutex(THREADS, 1, contend_mutex);
-	expect("mutex", &mutex, 3ul * THREADS, (uintptr_t)contend_mutex);
+	expect("mutex", &mutex, 3ul * THREADS, "contend_mutex");
 }
 
 /* The program's copy of the library and those of plug-ins, of which the last is unloaded. */
@@ -296,8 +302,7 @@ static void copies(int n, char **paths)
 	plug_t *contend;
 
 	assert(n > 0 && n <= 8);
-	rounds_mutex(THREADS, 1, contend_mutex);
-	expect("mutex", &mutex, THREADS, (uintptr_t)contend_mutex);
+	once();
 	for (int i = 0; i < n; i++) {
 		plugin[i] = dlopen(paths[i], RTLD_NOW | RTLD_LOCAL);
 		if (!plugin[i]) {
@@ -318,7 +323,7 @@ static void copies(int n, char **paths)
 			hf_mutex_unlock(&many[i]);
 			join(&thread, 1);
 		}
-		expect("mutex", &many[i], (unsigned long)i + 1, 0);
+		expect("mutex", &many[i], (unsigned long)i + 1, "-");
 	}
 	(void)dlclose(plugin[n - 1]);
 }
@@ -328,7 +333,9 @@ int main(int argc, char **argv)
 	const char *what = argc > 1 ? argv[1] : "";
 
 	alarm(600);
-	if (strcmp(what, "counts") == 0)
+	if (strcmp(what, "once") == 0)
+		once();
+	else if (strcmp(what, "counts") == 0)
 		counts();
 	else if (strcmp(what, "full") == 0)
 		full();
@@ -339,7 +346,7 @@ int main(int argc, char **argv)
 	else if (strcmp(what, "copies") == 0)
 		copies(argc - 2, argv + 2);
 	else if (strcmp(what, "nothing") == 0)
-		expect("mutex", &mutex, 0, 0);
+		expect("mutex", &mutex, 0, "-");
 	else
 		return 2;
 	if (argc > 2 && strcmp(argv[2], "_exit") == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * errno - no function changes it: neither one of the library, whichever system calls it makes and
- * however they end, nor a constructor. A new exported function needs a row here.
+ * errno - no function of the library changes errno, even if its system calls fail, and no
+ * constructor does. A new exported function needs a row here.
  */
 #include "unit.h"
 
@@ -37,7 +37,7 @@ char *good()
 	return static_cast<char *>(memory);
 }
 
-/* A lock that another thread holds: a wait for it that times out, and one that ends with it. */
+/* Another thread holds the lock: one wait for it times out, and one acquires it. */
 template <class K>
 void contend()
 {

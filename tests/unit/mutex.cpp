@@ -19,15 +19,6 @@ using unit::now_ns;
 using unit::own;
 using unit::shared;
 
-/* CPU time that this thread has used. */
-uint64_t used_ns()
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return uint64_t(t.tv_sec) * 1000000000 + uint64_t(t.tv_nsec);
-}
-
 /* ---- the mutex, alone ----------------------------------------------------------------------- */
 
 template <class M>
@@ -41,16 +32,6 @@ protected:
 	}
 
 	uint32_t word() const { return hf_atomic32_load_relaxed(&mutex_.m.word); }
-	/*
-	 * Waits until n threads are parked or about to be; process-shared: until at least one is.
-	 */
-	void wait_parked(uint32_t n)
-	{
-		unit::wait_until([&] {
-			return std::is_same<M, own>::value ? unit::waiters(&mutex_.m, true) >= n
-							   : word() == HF_DETAIL_MUTEX_PARKED;
-		});
-	}
 	M mutex_;
 };
 
@@ -96,30 +77,6 @@ TYPED_TEST(Mutex, TimesOut)
 	this->mutex_.unlock();
 }
 
-/* While the mutex is held for long, its waiters sleep and do not spin. */
-TYPED_TEST(Mutex, WaitersSleep)
-{
-	std::atomic<uint64_t> used(0);
-	unit::thread_group threads;
-
-	this->mutex_.lock();
-	for (int i = 0; i < 4; i++) {
-		threads.add([&] {
-			uint64_t before = used_ns();
-
-			this->mutex_.lock();
-			used += used_ns() - before;
-			this->mutex_.unlock();
-		});
-	}
-	this->wait_parked(4);
-	EXPECT_FALSE(this->mutex_.try_lock());
-	unit::sleep_ms(400);
-	this->mutex_.unlock();
-	threads.join();
-	EXPECT_LT(used, 400 * MS); /* spinning would be 1600, or 800 on two processors */
-}
-
 /* A thread that locks and unlocks in a loop must hand the mutex off to a waiter. */
 TYPED_TEST(Mutex, NobodyStarves)
 {
@@ -144,45 +101,6 @@ TYPED_TEST(Mutex, NobodyStarves)
 	stop = true;
 	greedy.join();
 	EXPECT_EQ(turns, 20);
-}
-
-/*
- * The first waiter can't run: a signal handler keeps it busy. Other threads lock and unlock the
- * mutex meanwhile, and never have to wait for it: an unlocked mutex can always be acquired.
- */
-TYPED_TEST(Mutex, FreeCanBeTaken)
-{
-#if HF_TSAN
-	GTEST_SKIP() << "ThreadSanitizer keeps a signal until its thread's next system call";
-#endif
-	static std::atomic<int> kept;
-	static std::atomic<bool> release;
-	unit::handler handler(SIGUSR2, [](int) {
-		kept = 1;
-		while (!release)
-			sched_yield();
-	});
-
-	for (int i = 0; i < 20; i++) {
-		kept = 0;
-		release = false;
-		this->mutex_.lock();
-		std::thread waiter([&] {
-			this->mutex_.lock();
-			this->mutex_.unlock();
-		});
-
-		std::this_thread::sleep_for(std::chrono::microseconds(20 * i));
-		pthread_kill(waiter.native_handle(), SIGUSR2);
-		unit::wait_until([&] { return kept == 1; });
-		for (int j = 0; j < 100; j++) {
-			this->mutex_.unlock();
-			ASSERT_TRUE(this->mutex_.lock_timeout(MS)) << i << ", " << j;
-		}
-		release = true;
-		this->mutex_.unlock();
-		waiter.join();
-	}
 }
 
 /* ---- C++ ------------------------------------------------------------------------------------ */
@@ -222,25 +140,6 @@ class MutexProcesses : public testing::Test {
 protected:
 	unit::shared_object<mapped> m;
 };
-
-/* A process is killed while it holds the mutex: the others time out and do not hang. */
-TEST_F(MutexProcesses, HolderIsKilled)
-{
-	pid_t child = unit::start_process([this] {
-		hf_mutex_shared_lock(&m->mutex);
-		m->ready = 1;
-		for (;;)
-			pause();
-		return 0;
-	});
-
-	unit::wait_until([this] { return m->ready == 1; });
-	kill(child, SIGKILL);
-	EXPECT_EQ(WTERMSIG(unit::status_of(child)), SIGKILL);
-	EXPECT_FALSE(hf_mutex_shared_lock_timeout(&m->mutex, 20 * MS));
-	EXPECT_FALSE(hf_mutex_shared_trylock(&m->mutex));
-	EXPECT_TRUE(hf_mutex_shared_is_locked(&m->mutex));
-}
 
 /* Waiters are killed, parked or at the head: new threads and the other waiters still acquire it. */
 TEST_F(MutexProcesses, WaitersAreKilled)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * spinlock - the C++ classes, guards, FIFO order, the child of a fork; and the queued lock of
- * lab/variants, which is hf_spinlock_t in kernels and on bare metal.
- */
+/* spinlock - the C++ classes, guards, FIFO order, the child of a fork. */
 #include "unit.h"
 
 #include <mutex>
@@ -10,7 +7,6 @@
 #include "holdfast/mutex.h"
 #include "holdfast/spinlock.h"
 #include "holdfast/spinlock_ticket.h"
-#include "variants/spinlock/queued.h"
 
 namespace
 {
@@ -91,70 +87,25 @@ TEST(SpinlockTicket, NumbersWrapAround)
 	EXPECT_EQ(hf_atomic32_load_relaxed(&lock.serving), 3u);
 }
 
-/*
- * First come, first served. place() reads the end of the queue, which changes when a waiter joins.
- */
-template <class Lock, class Place>
-void serves_in_order(Lock &lock, Place place)
-{
-	std::vector<int> served;
-	unit::thread_group threads;
-
-	lock.lock();
-	for (int i = 0; i < 4; i++) {
-		uint32_t before = place();
-
-		threads.add([&lock, &served, i] {
-			lock.lock();
-			served.push_back(i);
-			lock.unlock();
-		});
-		unit::wait_until([&] { return place() != before; });
-	}
-	lock.unlock();
-	threads.join();
-	EXPECT_EQ(served, (std::vector<int>{ 0, 1, 2, 3 }));
-}
-
+/* First come, first served: the queue's end changes when a waiter joins. */
 TEST(SpinlockTicket, ServesInOrder)
 {
-	hf::spinlock_ticket lock;
+	hf_spinlock_ticket_t lock = HF_SPINLOCK_TICKET_INIT;
+	std::vector<uint32_t> served;
+	unit::thread_group threads;
 
-	serves_in_order(lock,
-			[&] { return hf_atomic32_load_relaxed(&lock.native_handle()->next); });
-}
-
-/* ---- The queued lock ------------------------------------------------------------------------ */
-
-struct queued {
-	hf_spinlock_queued_t raw = HF_SPINLOCK_QUEUED_INIT;
-
-	void lock() { hf_spinlock_queued_lock(&raw); }
-	void unlock() { hf_spinlock_queued_unlock(&raw); }
-	bool try_lock() { return hf_spinlock_queued_trylock(&raw); }
-};
-
-/* The first waiter is pending, the others queue behind it; no other thread is there to barge. */
-TEST(SpinlockQueued, ServesInOrder)
-{
-	queued lock;
-
-	serves_in_order(lock, [&] {
-		return hf_atomic32_load_relaxed(&lock.raw.word) & HF_DETAIL_QUEUED_WAITERS_MASK;
-	});
-}
-
-/* The lock is free for a moment, but has waiters: trylock fails. */
-TEST(SpinlockQueued, TrylockDoesNotPassWaiters)
-{
-	queued lock;
-	hf_atomic32_t *word = &lock.raw.word;
-
-	for (uint32_t waiters : { HF_DETAIL_QUEUED_PENDING, 5u << HF_DETAIL_QUEUED_TAIL_SHIFT }) {
-		hf_atomic32_store_relaxed(word, waiters);
-		EXPECT_FALSE(lock.try_lock());
-		EXPECT_EQ(hf_atomic32_load_relaxed(word), waiters);
+	hf_spinlock_ticket_lock(&lock);
+	for (uint32_t i = 1; i <= 4; i++) {
+		threads.add([&lock, &served, i] {
+			hf_spinlock_ticket_lock(&lock);
+			served.push_back(i);
+			hf_spinlock_ticket_unlock(&lock);
+		});
+		unit::wait_until([&] { return hf_atomic32_load_relaxed(&lock.next) == i + 1; });
 	}
+	hf_spinlock_ticket_unlock(&lock);
+	threads.join();
+	EXPECT_EQ(served, (std::vector<uint32_t>{ 1, 2, 3, 4 }));
 }
 
 /* ---- The child of a fork -------------------------------------------------------------------- */

@@ -64,7 +64,10 @@ struct spinlock_full : hf::spinlock {
 	void unlock() { hf_spinlock_unlock_full(native_handle()); }
 };
 
-/* With timeouts. Where trylock and lock_timeout() differ in validation, trylock. */
+/*
+ * Locks by lock_timeout(). So does try_lock() if another thread holds the mutex; if this one does,
+ * lock_timeout() would report a recursion.
+ */
 struct mutex_timed : hf::mutex {
 	void lock() { EXPECT_TRUE(hf_mutex_lock_timeout(native_handle(), HF_ENV_FOREVER)); }
 	bool try_lock()

@@ -2,10 +2,11 @@
 /* wait_address - a word changes or does not, in time or too late, in this process and in others. */
 #include "unit.h"
 
-#include <fstream>
 #include <memory>
 
 #include "holdfast/wait_address.h"
+
+#include "../asleep.h"
 
 namespace
 {
@@ -25,15 +26,6 @@ struct shared {
 	static constexpr auto wake_all = hf_wake_address_shared_all;
 };
 
-/* Is this thread asleep? */
-bool sleeps(pid_t thread)
-{
-	std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
-	std::string id, name, state;
-
-	return (file >> id >> name >> state) && state == "S";
-}
-
 /* A thread that waits for the word to differ from 0; the constructor returns when it is parked. */
 class waiter {
 public:
@@ -45,7 +37,7 @@ public:
 			differs_ = wait(&word, 0, timeout);
 			ended_ = true;
 		});
-		unit::wait_until([this] { return ended_ || (id_ && sleeps(id_)); });
+		unit::wait_until([this] { return ended_ || (id_ && is_asleep(id_)); });
 	}
 	~waiter() { thread_.join(); }
 	bool ended() const { return ended_; }
