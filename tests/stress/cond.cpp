@@ -9,7 +9,6 @@
  */
 #include "stress.h"
 
-#include <cstdlib>
 #include <new>
 
 #include <sys/mman.h>
@@ -189,14 +188,12 @@ void in_processes(const char *what, uint32_t n, bool time_outs)
 
 } // namespace
 
-int main(int argc, char **argv)
+int main()
 {
-	uint32_t times = argc > 1 ? uint32_t(std::atoi(argv[1])) : 1;
-
 	stress::begin();
-	in_threads("private", 4000 / stress::SHARE * times, false);
-	in_threads("private, time-outs", 4000 / stress::SHARE * times, true);
-	in_processes("shared", 1000 / stress::SHARE * times, false);
-	in_processes("shared, time-outs", 1000 / stress::SHARE * times, true);
+	in_threads("private", 4000 / stress::SHARE, false);
+	in_threads("private, time-outs", 4000 / stress::SHARE, true);
+	in_processes("shared", 1000 / stress::SHARE, false);
+	in_processes("shared, time-outs", 1000 / stress::SHARE, true);
 	return stress::result();
 }

@@ -7,12 +7,9 @@
  * alarm. At the end of each round the mutex's word must be 0. A signal also wakes a parked thread,
  * and so hides a lost wakeup: each part runs with and without signals. mutex_parks.cpp is the same
  * with a mutex that parks as soon as it can.
- *
- *   stress_mutex [TIMES]   runs TIMES times longer
  */
 #include "stress.h"
 
-#include <cstdlib>
 #include <memory>
 #include <mutex>
 
@@ -195,15 +192,13 @@ void rounds(const char *what, bool with_signals, int threads, int milliseconds)
 
 } // namespace
 
-int main(int argc, char **argv)
+int main()
 {
-	int times = argc > 1 ? std::atoi(argv[1]) : 1;
-
 	stress::begin();
-	rounds<unit::own>("private, 3 threads", false, 3, 200 * times);
-	rounds<unit::own>("private, 8 threads", false, 8, 150 * times);
-	rounds<unit::own>("private, signals", true, 5, 150 * times);
-	rounds<unit::shared>("shared, signals", true, 4, 150 * times);
+	rounds<unit::own>("private, 3 threads", false, 3, 200);
+	rounds<unit::own>("private, 8 threads", false, 8, 150);
+	rounds<unit::own>("private, signals", true, 5, 150);
+	rounds<unit::shared>("shared, signals", true, 4, 150);
 	std::printf("interrupted %" PRIu64 " times\n", interrupted.load());
 	stress::check(interrupted > 0, NAME, "no thread was interrupted");
 	return stress::result();

@@ -13,8 +13,6 @@
 
 #include "stress.h"
 
-#include <cstdlib>
-
 #define HF_MUTEX_SPIN_NS 1
 #define HF_PARKING_HEAD_SPIN_NS 1
 #define HF_PARKING_TURN_NS 1000000000
@@ -47,9 +45,8 @@ struct alignas(128) line {
 
 } // namespace
 
-int main(int argc, char **argv)
+int main()
 {
-	int times = argc > 1 ? std::atoi(argv[1]) : 1;
 	alignas(128) static hf_mutex_t mutex = HF_MUTEX_INIT;
 	alignas(128) [[maybe_unused]] static volatile char dirty[64 * 64];
 	static line started, ready, done;
@@ -67,7 +64,7 @@ int main(int argc, char **argv)
 			done.value = round;
 		}
 	});
-	stress::deadline end(400 * times);
+	stress::deadline end(400);
 	stress::random random(1);
 	uint32_t round = 0;
 

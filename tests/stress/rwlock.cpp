@@ -17,41 +17,33 @@ struct shared {
 	alignas(128) hf_rwlock_t lock = HF_RWLOCK_INIT;
 	alignas(128) volatile uint64_t a = 0;
 	alignas(128) volatile uint64_t b = 0;
-	std::atomic<uint64_t> reads{ 0 }, writes{ 0 };
 };
 
-void write(shared *s)
-{
-	stress::check(s->a == s->b, "rwlock", "a writer beside a writer");
-	s->a = s->a + 1;
-	s->b = s->b + 1;
-}
+const int MILLISECONDS = 100; /* each round */
+enum { READS, WRITES, COUNTS };
 
-/* Every @each operations a write; each eighth of those by a try, a time-out, or a downgrade. */
-void run(shared *s, unsigned int each, unsigned int operations)
+/* Every @each operations one of 8 writes: of those a try, a time-out, and a downgrade. */
+void run(shared *s, unsigned int each, stress::counts<COUNTS> *n)
 {
-	uint64_t reads = 0, writes = 0;
-
-	for (unsigned int i = 1; i <= operations; i++) {
+	for (unsigned int i = 1; i <= 8 * each; i++) {
 		bool has_written = i % each == 0;
 
 		if (!has_written) {
 			hf_rwlock_read_lock(&s->lock);
-		} else if (i / each % 8 == 0) {
-			has_written = hf_rwlock_write_trylock(&s->lock);
-			if (!has_written)
-				hf_rwlock_read_lock(&s->lock);
-		} else if (i / each % 8 == 1) {
-			has_written = hf_rwlock_write_lock_timeout(&s->lock, 1000);
+		} else if (i / each <= 2) {
+			has_written = i / each == 1 ? hf_rwlock_write_trylock(&s->lock)
+						    : hf_rwlock_write_lock_timeout(&s->lock, 1000);
 			if (!has_written)
 				hf_rwlock_read_lock(&s->lock);
 		} else {
 			hf_rwlock_write_lock(&s->lock);
 		}
 		if (has_written) {
-			write(s);
-			writes++;
-			if (i / each % 8 == 2) {
+			stress::check(s->a == s->b, "rwlock", "a writer beside a writer");
+			s->a = s->a + 1;
+			s->b = s->b + 1;
+			(*n)[WRITES]++;
+			if (i / each == 3) {
 				hf_rwlock_downgrade(&s->lock);
 				has_written = false;
 			}
@@ -63,11 +55,9 @@ void run(shared *s, unsigned int each, unsigned int operations)
 
 			stress::check(s->b == a, "rwlock", "a writer beside a reader");
 			hf_rwlock_read_unlock(&s->lock);
-			reads++;
+			(*n)[READS]++;
 		}
 	}
-	s->reads += reads;
-	s->writes += writes;
 }
 
 } // namespace
@@ -76,27 +66,27 @@ int main()
 {
 	static const struct {
 		int threads;
-		unsigned int each, operations;
+		unsigned int each;
 		const char *name;
 	} rounds[] = {
-		{ 2, 20000, 8000000, "2 threads, a write in 20,000" },
-		{ 4, 5000, 4000000, "4 threads, a write in 5,000" },
-		{ 2, 100, 2000000, "2 threads, a write in 100" },
-		{ 4, 10, 400000, "4 threads, a write in 10" },
-		{ 8, 3, 100000, "8 threads, a write in 3" },
-		{ 32, 50, 40000, "32 threads, a write in 50" },
+		{ 2, 20000, "2 threads, a write in 20,000" },
+		{ 4, 5000, "4 threads, a write in 5,000" },
+		{ 2, 100, "2 threads, a write in 100" },
+		{ 4, 10, "4 threads, a write in 10" },
+		{ 8, 3, "8 threads, a write in 3" },
+		{ 32, 50, "32 threads, a write in 50" },
 	};
 
 	stress::begin();
 	for (const auto &round : rounds) {
 		std::unique_ptr<shared> s(new shared);
+		auto n = stress::run_for<COUNTS>(
+			round.threads, MILLISECONDS,
+			[&](int, auto &, auto &mine) { run(s.get(), round.each, &mine); });
 
-		stress::run_threads(round.threads, [&](int) {
-			run(s.get(), round.each, round.operations / stress::SHARE);
-		});
-		stress::check(s->a == s->writes && s->b == s->writes, round.name,
+		stress::check(s->a == n[WRITES] && s->b == n[WRITES], round.name,
 			      "a write is lost");
-		stress::did("rwlock", round.name, s->reads + s->writes);
+		stress::did("rwlock", round.name, n[READS] + n[WRITES]);
 	}
 	return stress::result();
 }
