@@ -20,6 +20,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 import checks  # noqa: E402
 from checks import Failed, Skip, read, start, write  # noqa: E402
+from versions import version_of  # noqa: E402
 
 
 def run(*command, **environment):
@@ -110,9 +111,8 @@ def where_the_loader_searches(args, work):
     flags = run("pkg-config", "--define-variable=prefix=" + os.path.dirname(library), "--cflags", "--libs", "--static", "holdfast",
                 PKG_CONFIG_PATH=os.path.join(library, "pkgconfig")).split()
     program = os.path.join(work, "static_pie")
-    run(*args.cc.split(), "-static-pie", os.path.join(args.source_dir, "tests", "install", "consumer", "main.c"), "-o", program,
-        *flags)
-    run(program)
+    run(*args.cc.split(), "-static-pie", os.path.join(args.source_dir, "packaging", "program.c"), "-o", program, *flags)
+    run(program, version_of(args.source_dir))
 
 
 def files_in(folder):
@@ -159,17 +159,17 @@ def main():
         "-DCMAKE_C_COMPILER=" + args.cc, "-DCMAKE_CXX_COMPILER=" + args.cxx)
     run(args.cmake, "--build", build)
     for program in ("c_static", "c_shared", "cxx_static", "cxx_shared"):
-        said.attempt("find_package " + program, run, os.path.join(build, program))
+        said.attempt("find_package " + program, run, os.path.join(build, program), version_of(args.source_dir))
 
     if not said.check("pkg-config is installed", shutil.which("pkg-config")):
         return said.end()
     found = [os.path.join(folder, "pkgconfig") for folder, _, files in os.walk(prefix)
              if "libholdfast.so" in files]
     flags = run("pkg-config", "--cflags", "--libs", "holdfast", PKG_CONFIG_PATH=found[0]).split()
-    for compiler, source in ((args.cc, "main.c"), (args.cxx, "main.cpp")):
+    for compiler, source in ((args.cc, "program.c"), (args.cxx, "program.cpp")):
         program = os.path.join(build, "pkg_config_" + os.path.splitext(source)[1][1:])
-        run(*compiler.split(), os.path.join(consumer, source), "-o", program, *flags)
-        said.attempt("pkg-config " + source, run, program)
+        run(*compiler.split(), os.path.join(args.source_dir, "packaging", source), "-o", program, *flags)
+        said.attempt("pkg-config " + source, run, program, version_of(args.source_dir))
         # The path to the library must be plain, without "..".
         runpath = re.findall(r"\((?:RUNPATH|RPATH)\).*\[(.*)\]", run("readelf", "-d", program))
         said.check("RUNPATH of " + source, runpath == [os.path.dirname(found[0])], runpath)

@@ -111,20 +111,13 @@ static void use_locks()
 struct object {
 	hf_refcount_t refs = HF_REFCOUNT_INIT(THREADS);
 	hf_rcuref_t rcuref = HF_RCUREF_INIT(THREADS);
-	hf_lockref_t lockref = HF_LOCKREF_INIT(THREADS);
-	hf_lockref_waitfree_t waitfree = HF_LOCKREF_WAITFREE_INIT(THREADS);
 	hf_spinlock_t lock = HF_SPINLOCK_INIT;
 	std::atomic<int> next{ 0 };
 	long wrote[THREADS] = {}; /* not atomic */
 };
 
-/* Each drops a reference; true = it was the last. */
+/* Each drops a reference; true = it was the last. The stress test references has the others. */
 static bool (*const puts_[])(object &) = {
-	[](object &o) {
-		hf_refcount_inc(&o.refs);
-		return hf_refcount_sub_and_test(2, &o.refs);
-	},
-	[](object &o) { return hf_refcount_dec_and_test(&o.refs); },
 	[](object &o) {
 		if (!hf_refcount_dec_and_lock(&o.refs, &o.lock))
 			return false;
@@ -132,20 +125,6 @@ static bool (*const puts_[])(object &) = {
 		return true;
 	},
 	[](object &o) { return hf_rcuref_put(&o.rcuref); },
-	[](object &o) {
-		if (hf_lockref_put_or_lock(&o.lockref))
-			return false;
-		hf_lockref_mark_dead(&o.lockref);
-		hf_lockref_unlock(&o.lockref);
-		return true;
-	},
-	[](object &o) {
-		if (hf_lockref_waitfree_put_or_lock(&o.waitfree))
-			return false;
-		bool last = hf_lockref_waitfree_mark_dead(&o.waitfree, 0);
-		hf_lockref_waitfree_unlock(&o.waitfree);
-		return last;
-	},
 };
 
 static void use_count(bool (*put)(object &))
