@@ -50,10 +50,7 @@ def swap(before, after):
 
 
 def edit(path, change):
-    """Replace a file's text by change(text), or remove the file if `change` is None."""
-    if change is None:
-        os.remove(path)
-        return
+    """Replace a file's text by change(text)."""
     before = read(path)
     try:
         after = change(before)

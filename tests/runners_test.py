@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What no test would notice: that KTAP with a fault passes, that a stage which ran nothing or broke passes, that a file belongs
-to no tests; and scripts/bootstrap.sh, which changes a user's system."""
+"""Faults of the tests that no test would notice: wrong KTAP passes, or a stage that broke or ran nothing, or a file belongs to
+no test. And scripts/bootstrap.sh, which changes a user's system."""
 import os
 import subprocess
 import sys

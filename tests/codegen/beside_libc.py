@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Count the instructions of memset() and the like, and of Holdfast's functions for memory that may fault.
 
-    beside_libc.py --source-dir DIR --work-dir DIR [COLUMN...]
+    beside_libc.py --source-dir DIR --work-dir DIR
 
-Prints a Markdown table: for each column of run.py (default: aarch64, riscv64, x86-64), operation and
+Prints a Markdown table: for aarch64, riscv64 and x86-64, each operation and
 size the instructions of libc's function and of ours, with their calls, in an emulator. "*": ours are more than a fifth longer.
 A repeated instruction counts as one. It checks no limit: the C library is the system's.
 """
@@ -41,9 +41,9 @@ def count(column, source, folder):
 
 
 def main():
-    args = arguments(__doc__, "source-dir", "work-dir", names="column")
+    args = arguments(__doc__, "source-dir", "work-dir")
     tables = {}
-    for column in args.column or ("aarch64", "riscv64", "x86-64"):
+    for column in ("aarch64", "riscv64", "x86-64"):
         try:
             tables[column] = count(column, args.source_dir, os.path.join(args.work_dir, column))
         except Skip as why:

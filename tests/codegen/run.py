@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Count the instructions of every operation, and check the orders of its accesses.
 
-    run.py --source-dir DIR --work-dir DIR [--update] [COLUMN...]
+    run.py --source-dir DIR --work-dir DIR [--update]
 
 An emulator (qemu, one instruction at a time, a fixed model of each processor) logs the instructions
 that paths.c executes. A row is one uncontended call, its return included. The same compiler gives
@@ -309,11 +309,11 @@ def check_mutants(args, table, orders):
 # ---- the test -----------------------------------------------------------------------------------
 
 def main():
-    args = arguments(__doc__, "source-dir", "work-dir", update={"action": "store_true"}, names="column")
+    args = arguments(__doc__, "source-dir", "work-dir", update={"action": "store_true"})
     checks, versions, running, found = Checks(), {}, {}, {}
 
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for column in args.column or COLUMNS:
+        for column in COLUMNS:
             try:
                 versions[column] = tools(column)[1]
             except Skip as why:

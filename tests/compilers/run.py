@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Build the library and headers with each installed version of gcc and clang.
+"""Build the library and headers with each installed version of gcc and clang: VERSIONS.
 
-    run.py --source-dir DIR --work-dir DIR [NAME...]      default: gcc-11 ... clang-19
+    run.py --source-dir DIR --work-dir DIR
 
   library    src/, with and without optimisation
   headers    all in one unit, every function emitted: C11 and C++17, strict and GNU
@@ -10,11 +10,9 @@
   refused    an unsupported target gets an explanatory #error: old or other compilers, 32-bit programs
   musl       the battery by musl-gcc, linked statically and dynamically
 
-tests/headers already uses the versions called `gcc` and `clang`. So with these only the
-library is built here, unless NAME selects them.
+tests/headers already compiles the headers with the versions called `gcc` and `clang`.
 
-Warnings are errors. NAME selects a compiler, which need not be in the default list. Exits with 1 on a failure,
-with 77 if no compiler is installed.
+Warnings are errors. Exits with 1 on a failure, with 77 if no compiler is installed.
 """
 import concurrent.futures
 import os
@@ -179,11 +177,8 @@ def musl(args, checks):
 
 
 def main():
-    args = arguments(__doc__, "source-dir", "work-dir", names="compiler")
+    args = arguments(__doc__, "source-dir", "work-dir")
     found, missing = find()
-    if args.compiler:
-        found, missing = {name: (name, re.sub(r"gcc", "g++", re.sub(r"clang", "clang++", name)))
-                          for name in args.compiler}, []
     checks = Checks()
     for name in missing:
         checks.skip(name, "it is not installed")
@@ -200,14 +195,13 @@ def main():
         check = Check(args, name, *found[name])
         if not version_of(check.cxx):
             checks.skip(name + " C++", "%s is not installed" % check.cxx)
-        usual = not args.compiler and version_of(name.split("-")[0]) == version_of(found[name][0])
+        usual = version_of(name.split("-")[0]) == version_of(found[name][0])
         for step in (check.library, check.programs) if usual else (check.library, check.headers, check.programs):
             if not checks.attempt("%s %s" % (name, step.__name__), step) and step == check.library:
                 break
 
     refused(args, checks)
-    if not args.compiler:
-        musl(args, checks)
+    musl(args, checks)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         list(pool.map(one, found))
     return checks.end()

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Compile each example without warnings, run it, and compare its output with expected.txt.
 
-    run.py --source-dir DIR --work-dir DIR --library FILE [--tmpfs FILE] [EXAMPLE...]
+    run.py --source-dir DIR --work-dir DIR --library FILE [--tmpfs FILE]
 
 With gcc and clang, -DNDEBUG, -Wall -Wextra -Werror. An example may not use assert(): with -DNDEBUG it
 would check nothing. Exits with 1 on a failure.
@@ -106,7 +106,7 @@ class Examples(Checks):
 
 
 def main():
-    args = arguments(__doc__, "source-dir", "work-dir", "library", tmpfs={"default": ""}, names="example")
+    args = arguments(__doc__, "source-dir", "work-dir", "library", tmpfs={"default": ""})
     shutil.rmtree(args.work_dir, ignore_errors=True)
     os.makedirs(args.work_dir)
     examples, wanted = Examples(args), expected()
@@ -114,7 +114,7 @@ def main():
             if file.endswith((".c", ".cpp"))}
     examples.check("expected.txt has each example, and no other", here == set(wanted),
                    " ".join(sorted(here ^ set(wanted))))
-    for name in args.example or sorted(here & set(wanted)):
+    for name in sorted(here & set(wanted)):
         examples.one(name, wanted[name])
     examples.readme()
     return examples.end()

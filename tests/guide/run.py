@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Check the guides: their code runs as it is printed, with an installed library, and their names exist.
 
-    run.py --source-dir DIR --work-dir DIR --build-dir DIR --cmake CMAKE --cc CC --cxx CXX [PATTERN...]
+    run.py --source-dir DIR --work-dir DIR --build-dir DIR --cmake CMAKE --cc CC --cxx CXX
 
   code      each C, C++ and shell block of docs/guide/*.md is compiled or run as its fence says (see below)
   names     every hf_*, HF_*, hf::* and HOLDFAST_* in a guide exists
@@ -20,7 +20,7 @@ A fence's first word is the language; the second says how it is checked:
     ```text output           the output of the shell block before it; ... and addresses match anything
     ```sh shown              not run: needs root, another machine, ...
 
-A block of C, C++ or shell without a second word is an error. PATTERN: only the checks whose name contains it. Exits with 1 on a
+A block of C, C++ or shell without a second word is an error. Exits with 1 on a
 failure. `make docs` checks the guides' links.
 """
 import concurrent.futures
@@ -195,7 +195,7 @@ def wrong(check, *arguments):
 
 
 def main():
-    args = arguments(__doc__, "source-dir", "work-dir", "build-dir", "cmake", "cc", "cxx", names="pattern")
+    args = arguments(__doc__, "source-dir", "work-dir", "build-dir", "cmake", "cc", "cxx")
     for option in ("source_dir", "work_dir"):
         setattr(args, option, os.path.abspath(getattr(args, option)))
     tools = Tools(args)
@@ -209,7 +209,6 @@ def main():
     for guide, text in texts.items():
         todo += [*code_checks(tools, guide, text), ("names " + guide, unknown_names, text, known)]
     todo += [("diagrams " + stem, render.faults, tools.source, stem) for stem in render.stems(tools.source)]
-    todo = [check for check in todo if not args.pattern or any(pattern in check[0] for pattern in args.pattern)]
 
     results = Checks()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -6,13 +6,12 @@ tests/nofault/sanitize tests AddressSanitizer and Valgrind; bindings/rust the Ru
 """
 import os
 import shutil
-import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 
-from checks import Checks, Failed, Skip, arguments, write  # noqa: E402
+from checks import Checks, Failed, Skip, arguments, run, write  # noqa: E402
 
 
 class Runtimes:
@@ -27,13 +26,9 @@ class Runtimes:
             build()
         self.built.add(what)
 
-    def call(self, *command, status=0, **more):
-        environment = dict(os.environ, **more.pop("env", {}))
-        done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              timeout=300, check=False, env=environment, **more)
-        if done.returncode != status:
-            raise Failed("status %d, not %d: %s" % (done.returncode, status, done.stdout[-800:]))
-        return done.stdout
+    @staticmethod
+    def call(*command, status=0, env=None, **more):
+        return run(*command, may=(status,), timeout=300, env=dict(os.environ, **(env or {})), **more)
 
     def path(self, name):
         return os.path.join(self.args.work_dir, name)
