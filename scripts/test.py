@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Run test stages, several at a time, and print a summary.
 
-    test.py                     the stages of `make test`
-    test.py --all               every stage: `make test-all`
-    test.py --rest              those of `make test-all` that `make test` does not run
+    test.py                     `make test`: the quick part of the stages of QUICK
+    test.py --all               `make test-all`: every stage, and all of its tests
+    test.py --rest              what `make test` leaves out of that
     test.py --list              print the stages, and what each of them tests
-    test.py STAGE...            these stages
+    test.py STAGE...            these stages, and all of their tests
 
 Four stages run at a time. What must not have neighbours, such as the stress tests, runs at the end, one after the other.
 A line is printed when a stage begins and when it ends; "processor" is the time that it kept processors busy. The last line
@@ -31,7 +31,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [os.path.join(ROOT, folder) for folder in ("scripts", "tests")]
 
 import areas  # noqa: E402
-from checks import Printed  # noqa: E402
+from checks import Printed, fixed_addresses  # noqa: E402
 
 LOGS = os.path.join(ROOT, "build", "test")
 CLANG_FORMAT = 14  # other versions break some lines differently
@@ -44,7 +44,9 @@ TAIL = 60  # how many lines of a failure's output are shown
 LIMIT = 3600  # seconds for one command of a stage; one that takes longer is taken for one that hangs, on a busy machine too
 GRACE = 10  # seconds that a command gets to clean up when it is ended
 LANES = 4  # stages at a time: three leave processors idle for a twelfth of the time, while packages are fetched and kernels boot
-JOBS = str(len(os.sched_getaffinity(0)))
+PROCESSORS = len(os.sched_getaffinity(0))
+ALL, QUICK_PART, REST = "all", "quick", "rest"  # which tests of a stage run
+changed = threading.Condition()  # notified when a stage is built or has ended
 
 
 class Stopped(Exception):
@@ -121,6 +123,8 @@ class Stage:
         self.skipped = []
         self.shown = []  # output of the failures
         self.excused = False  # if true, a stage that ran no test has not failed
+        self.part = ALL  # which of its tests
+        self.is_built = False  # stages that use its build may begin
         self.status = None  # exit status of the last command; None if it reached the time limit
         self.seconds = 0
         self.processor = 0  # seconds
@@ -159,66 +163,36 @@ class Stage:
         return worked
 
 
-def fixed_addresses():
-    """A command prefix that turns address randomisation off if it uses more bits than the sanitizers can bear."""
-    try:
-        with open("/proc/sys/vm/mmap_rnd_bits", encoding="ascii") as bits:
-            if int(bits.read()) <= 28:
-                return []
-    except OSError:
-        pass
-    prefix = ["setarch", "-R"]
-    if not shutil.which("setarch"):
-        return []
-    return prefix if subprocess.run([*prefix, "true"], check=False).returncode == 0 else []
-
-
 def preset(stage):
     """Configure, build and ctest the preset of the same name."""
     if not stage.step("configure", "cmake", "--preset", stage.name):
         return
-    needed = ["--target", *areas.targets(stage.name, [stage.name])] if stage.name in PARTS else []
-    if build(stage, stage.name, *needed):
-        ctest(stage, stage.name, "-LE", areas.labelled(["alone", "thorough"]), *part_of(stage.name))
+    is_smaller = stage.part == QUICK_PART and stage.name in PARTS
+    needed = ["--target", *areas.targets(stage.name, [stage.name])] if is_smaller else []
+    if stage.step("build", "cmake", "--build", "--preset", stage.name, *needed, "--", "-k", "0", "-j", str(PROCESSORS)):
+        with changed:
+            stage.is_built = True
+            changed.notify_all()
+        ctest(stage, stage.name, *part_of(stage))
 
 
-def part_of(name):
-    """ctest's options for the part of a preset that `make test` runs."""
-    return ["-L", areas.labelled([name])] if name in PARTS else []
-
-
-def build(stage, name, *target):
-    """Build these targets of a preset, or all that it builds by default. Returns whether it succeeded."""
-    return stage.step("build", "cmake", "--build", "--preset", name, *target, "--", "-k", "0", "-j", JOBS)
+def part_of(stage):
+    """ctest's options for a stage's part, without what needs the machine for itself."""
+    left_out, only = ["alone"], []
+    if stage.part == QUICK_PART:
+        left_out.append("thorough")
+        only = [stage.name] if stage.name in PARTS else []
+    elif stage.part == REST and stage.name in PARTS:
+        left_out.append(stage.name)
+    elif stage.part == REST and stage.name in QUICK:
+        only = ["thorough"]
+    return ["-LE", areas.labelled(left_out), *(["-L", areas.labelled(only)] if only else [])]
 
 
 def preset_alone(stage):
     """The tests of the preset that need the machine for themselves. They run even if others have failed."""
-    if not {"configure", "build"} & set(stage.failed):
-        ctest(stage, stage.name, "-L", areas.labelled(["alone"]), "--no-tests=ignore", *part_of(stage.name))
-
-
-def thorough(stage):
-    """The tests that `make test` leaves out: mutants, other compilers' and processors' code, the simulator's accuracy."""
-    for name in (name for name in QUICK if STAGES[name] is preset and name not in PARTS):
-        if built(stage, name):
-            ctest(stage, name, "-L", areas.labelled(["thorough"]), "--no-tests=ignore")
-
-
-def rest(stage):
-    """What `make test` leaves out of a sanitizer's preset: mounts, tools, examples, tests of one thread."""
-    name = stage.name.removesuffix("-rest")
-    if built(stage, name) and build(stage, name):
-        ctest(stage, name, "-LE", areas.labelled(["alone", name]))
-
-
-def built(stage, name):
-    """Whether this stage's build exists; if not, the stage that needs it has no tests."""
-    if os.path.exists(os.path.join(ROOT, "build", name, "CTestTestfile.cmake")):
-        return True
-    stage.skipped.append("%s: needs the build of the stage %s" % (stage.name, name))
-    stage.excused = True
-    return False
+    if stage.is_built and not (stage.part == REST and stage.name in QUICK):
+        ctest(stage, stage.name, "-L", areas.labelled(["alone"]), "--no-tests=ignore")
 
 
 def ctest(stage, name, *options):
@@ -228,7 +202,8 @@ def ctest(stage, name, *options):
         os.remove(junit)
     before = len(stage.failed)
     prefix = fixed_addresses() if "san" in name else []
-    worked, output = stage.run(*prefix, "ctest", "--preset", name, "-j", JOBS, "--output-junit", junit, *options)
+    # One more than there are processors, since some tests wait for most of their time.
+    worked, output = stage.run(*prefix, "ctest", "--preset", name, "-j", str(PROCESSORS + 1), "--output-junit", junit, *options)
     if os.path.exists(junit):
         count(stage, junit)
     if not worked and len(stage.failed) == before:
@@ -279,9 +254,11 @@ def processors(stage):
 
 def busy(stage):
     """The multithreaded tests of the release preset, also those of `alone`, beside a busy loop on each processor."""
-    if not built(stage, "release"):
+    if not os.path.exists(os.path.join(ROOT, "build", "release", "CTestTestfile.cmake")):
+        stage.skipped.append("busy: needs the build of the stage release")
+        stage.excused = True
         return
-    loops = [subprocess.Popen([sys.executable, "-c", LOOP]) for _ in range(int(JOBS))]
+    loops = [subprocess.Popen([sys.executable, "-c", LOOP]) for _ in range(PROCESSORS)]
     try:
         ctest(stage, "release", "-LE", areas.labelled(["not-busy"]))
     finally:
@@ -316,7 +293,7 @@ def kernel_tree(stage):
 
 
 def docs(stage):
-    """The site and the manual: checks of the output, mutants."""
+    """The site and the manual: checks of the output."""
     lines(stage, "tests/docs/run.py", "--source-dir", ".", "--out", "build/docs",
           "--build-dir", "build/release")
 
@@ -361,40 +338,36 @@ def format_check(stage):
         stage.passed += 1
 
 
+# The longest first, so that none is left for the end.
 STAGES = {
     "release": preset,
-    "asan": preset,
-    "tsan": preset,
-    "report": report,
-    "format-check": format_check,
-    # The others, the longest first, so that none is left for the end.
-    "thorough": thorough,
     "kernel-tree": kernel_tree,
     "packages": packages,
-    "asan-rest": rest,
-    "tsan-rest": rest,
+    "asan": preset,
+    "tsan": preset,
     "aarch64": preset,
     "riscv64": preset,
     "s390x": preset,
     "kernel": port,
     "rust": rust,
+    "report": report,
     "processors": processors,
     "bare": port,
     "docs": docs,
     "tsan-clang": preset,
     "aarch64-lse": preset,
+    "format-check": format_check,
     "busy": busy,
 }
-# The stages of `make test`.
+# The stages of `make test`. It leaves out the tests with the label `thorough`.
 QUICK = ("release", "asan", "tsan", "report", "format-check")
-# Of these presets `make test` builds and tests what has the preset's name as a label, and the stage NAME-rest the others.
+# Of these presets `make test` builds and tests only what has the preset's name as a label, which all of `alone` have.
 PARTS = ("asan", "tsan")
-# A stage begins when these have ended: it uses their build, or the packages would contain half a manual.
+# It leaves nothing out of these.
+WHOLE = ("report", "format-check")
+# A stage begins when these are built or have ended: it uses their build, or the packages would contain half a manual.
 AFTER = {
     "processors": ("release",),
-    "thorough": ("release",),
-    "asan-rest": ("asan",),
-    "tsan-rest": ("tsan",),
     "rust": ("release",),
     "docs": ("release", "packages"),
 }
@@ -438,11 +411,11 @@ def attempt(stage, function):
 
 def in_lanes(stages, act):
     """Call act(stage) for each stage in their order, LANES at a time. A stage waits for those of AFTER."""
-    waiting, running, changed = list(stages), [], threading.Condition()
+    waiting, running = list(stages), []
 
     def ready():
         for stage in waiting:
-            if not any(other.name in AFTER.get(stage.name, ()) for other in waiting + running):
+            if all(other.is_built for other in waiting + running if other.name in AFTER.get(stage.name, ())):
                 return stage
         return None
 
@@ -528,7 +501,7 @@ def described(name):
 
 
 def chosen(words):
-    """The names of the stages that the command line asks for, in the order of STAGES."""
+    """The stages that the command line asks for, in the order of STAGES."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--rest", action="store_true")
@@ -540,10 +513,11 @@ def chosen(words):
     if args.list:
         print("\n".join("%-14s%s" % (name, described(name)) for name in STAGES))
         sys.exit()
-    if args.rest:
-        return [name for name in STAGES if name not in QUICK]
-    wanted = STAGES if args.all else args.stage or QUICK
-    return [name for name in STAGES if name in wanted]
+    wanted = STAGES if args.all or args.rest else args.stage or QUICK
+    stages = [Stage(name) for name in STAGES if name in wanted and not (args.rest and name in WHOLE)]
+    for stage in stages:
+        stage.part = REST if args.rest else ALL if args.all or args.stage else QUICK_PART
+    return stages
 
 
 def interrupt(*_):
@@ -551,7 +525,7 @@ def interrupt(*_):
 
 
 def main(words):
-    stages = [Stage(name) for name in chosen(words)]
+    stages = chosen(words)
     os.makedirs(LOGS, exist_ok=True)
     os.environ["PYTHONPYCACHEPREFIX"] = os.path.join(ROOT, "build", "pycache")
     os.environ.pop("MAKEFLAGS", None)

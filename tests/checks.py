@@ -14,6 +14,7 @@ import argparse
 import glob
 import os
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -118,23 +119,27 @@ def write(path, text):
     return path
 
 
-def sanitizer_prefix(*command, program):
-    """Build an empty program with a sanitizer, by this command. Return the words before such a program with which it
-    runs: none, or "setarch -R" if the sanitizer can't cope with this much address randomisation.
-
-    With more than 28 bits of it a program starts only by chance: then "setarch -R" is tried first."""
-    built = subprocess.run([*command, "-x", "c", "-", "-o", program], input="int main(void) { return 0; }", text=True,
-                           stderr=subprocess.DEVNULL, check=False).returncode == 0
-    prefixes = [[], ["setarch", "-R"]]
+def fixed_addresses():
+    """A command prefix that turns address randomisation off if it uses more bits than the sanitizers can bear."""
+    prefix = ["setarch", "-R"]
     try:
-        if int(read("/proc/sys/vm/mmap_rnd_bits")) > 28:
-            prefixes.reverse()
+        if int(read("/proc/sys/vm/mmap_rnd_bits")) <= 28:
+            return []
     except OSError:
         pass
-    for prefix in prefixes if built else ():
-        if subprocess.run([*prefix, program], stderr=subprocess.DEVNULL, check=False).returncode == 0:
-            return prefix
-    raise Skip("it does not work here")
+    works = shutil.which("setarch") and subprocess.run([*prefix, "true"], check=False).returncode == 0
+    return prefix if works else []
+
+
+def sanitizer_prefix(*command, program):
+    """Build an empty program with a sanitizer, by this command, and run it. Return the words before such a program: those of
+    fixed_addresses(). Raises Skip if it can't be built or run."""
+    built = subprocess.run([*command, "-x", "c", "-", "-o", program], input="int main(void) { return 0; }", text=True,
+                           stderr=subprocess.DEVNULL, check=False).returncode == 0
+    prefix = fixed_addresses()
+    if not built or subprocess.run([*prefix, program], stderr=subprocess.DEVNULL, check=False).returncode != 0:
+        raise Skip("it does not work here")
+    return prefix
 
 
 def run(*command, may=(0,), **more):
