@@ -117,10 +117,7 @@ struct mutex_half {
 	hf_model::mutex_watch watch{ mutex_reached };
 
 	int holder() const { return watch.holder(); }
-	void changed(uint32_t before, uint32_t after, const where &at)
-	{
-		watch.changed(before, after, at);
-	}
+	void changed(uint32_t, uint32_t after, const where &at) { watch.changed(after, at); }
 	void other(const void *object, uint64_t after, const where &at)
 	{
 		watch.other(object, after, at);

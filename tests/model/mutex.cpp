@@ -117,10 +117,10 @@ public:
 		the_watch = &watch_;
 	}
 	~watched() { the_watch = NULL; }
-	void changed(const void *object, uint64_t before, uint64_t after, const where &at)
+	void changed(const void *object, uint64_t, uint64_t after, const where &at)
 	{
 		if (the_watch && object == &this->lock_.word)
-			watch_.changed((uint32_t)before, (uint32_t)after, at);
+			watch_.changed((uint32_t)after, at);
 		else if (the_watch)
 			watch_.other(object, after, at);
 	}

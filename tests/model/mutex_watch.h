@@ -28,9 +28,8 @@ public:
 	explicit mutex_watch(unsigned long *reached) : reached_(reached) {}
 
 	/* The mutex's word changed. */
-	void changed(uint32_t before, uint32_t after, const where &at)
+	void changed(uint32_t after, const where &at)
 	{
-		(void)before;
 		check(after <= HF_DETAIL_MUTEX_LOCKED, "the word has more than one bit", at);
 		if (after == 0) {
 			check(holder_ == (int)rl::thread_index(), "unlocked by another", at);

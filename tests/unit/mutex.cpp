@@ -77,32 +77,6 @@ TYPED_TEST(Mutex, TimesOut)
 	this->mutex_.unlock();
 }
 
-/* A thread that locks and unlocks in a loop must hand the mutex off to a waiter. */
-TYPED_TEST(Mutex, NobodyStarves)
-{
-	std::atomic<bool> stop(false);
-	std::atomic<int> turns(0);
-
-	std::thread greedy([&] {
-		while (!stop) {
-			this->mutex_.lock();
-			this->mutex_.unlock();
-		}
-	});
-	std::thread slow([&] {
-		for (int i = 0; i < 20; i++) {
-			this->mutex_.lock();
-			turns++;
-			this->mutex_.unlock();
-			unit::sleep_ms(1);
-		}
-	});
-	slow.join();
-	stop = true;
-	greedy.join();
-	EXPECT_EQ(turns, 20);
-}
-
 /* ---- C++ ------------------------------------------------------------------------------------ */
 
 TEST(MutexClass, Guards)
