@@ -45,7 +45,7 @@ lab)
 	;;
 test | test-all)
 	required+=(
-		python3-venv binutils clang-format libgtest-dev relacy-dev
+		python3-venv binutils clang-format libgtest-dev
 		liburcu-dev libfuse3-dev fuse3 git sqlite3 fio
 	)
 	optional "the tests of the probes" systemtap-sdt-dev
@@ -54,7 +54,7 @@ test-all)
 	# Each version of clang has its sanitizers in a separate package.
 	clang_version=$(clang -dumpversion 2>/dev/null || true)
 	required+=(
-		clang "libclang-rt-${clang_version:+${clang_version%%.*}-}dev" lld googletest
+		clang "libclang-rt-${clang_version:+${clang_version%%.*}-}dev" lld googletest relacy-dev
 		gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 		gcc-riscv64-linux-gnu g++-riscv64-linux-gnu libc6-dev-riscv64-cross
 		gcc-s390x-linux-gnu g++-s390x-linux-gnu libc6-dev-s390x-cross
