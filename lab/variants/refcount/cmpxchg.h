@@ -32,10 +32,10 @@ HF_COLD void hf_refcount_cmpxchg_misuse(hf_refcount_t *r, int32_t old, enum hf_r
 	hf_detail_refcount_report(r, old, kind, HF_DETAIL_CALL_SITE);
 }
 
-/* @value + 1, or the repaired value on misuse (I1). */
-HF_INLINE int32_t hf_refcount_cmpxchg_plus_one(int32_t value)
+/* @value + @i, or the repaired value on misuse (I1). */
+HF_INLINE int32_t hf_refcount_cmpxchg_sum(int32_t value, int32_t i)
 {
-	int32_t sum = (int32_t)((uint32_t)value + 1);
+	int32_t sum = (int32_t)((uint32_t)value + (uint32_t)i);
 
 	return HF_UNLIKELY(value <= 0 || sum <= 0) ? hf_detail_refcount_repaired(value) : sum;
 }
@@ -46,14 +46,14 @@ HF_INLINE void hf_refcount_cmpxchg_inc(hf_refcount_t *r)
 	int32_t sum;
 
 	do {
-		sum = hf_refcount_cmpxchg_plus_one((int32_t)value);
+		sum = hf_refcount_cmpxchg_sum((int32_t)value, 1);
 	} while (!hf_atomic32_try_cmpxchg_relaxed(&r->refs, &value, (uint32_t)sum));
 	if (HF_UNLIKELY(sum < 0))
 		hf_refcount_cmpxchg_misuse(r, (int32_t)value,
 					   value == 0 ? HF_REPORT_ADD_UAF : HF_REPORT_ADD_OVF);
 }
 
-HF_INLINE HF_MUST_CHECK bool hf_refcount_cmpxchg_inc_not_zero(hf_refcount_t *r)
+HF_INLINE HF_MUST_CHECK bool hf_refcount_cmpxchg_add_not_zero(int32_t i, hf_refcount_t *r)
 {
 	uint32_t value = hf_atomic32_load_relaxed(&r->refs);
 	int32_t sum;
@@ -61,11 +61,16 @@ HF_INLINE HF_MUST_CHECK bool hf_refcount_cmpxchg_inc_not_zero(hf_refcount_t *r)
 	do {
 		if (value == 0)
 			return false;
-		sum = hf_refcount_cmpxchg_plus_one((int32_t)value);
+		sum = hf_refcount_cmpxchg_sum((int32_t)value, i);
 	} while (!hf_atomic32_try_cmpxchg_relaxed(&r->refs, &value, (uint32_t)sum));
 	if (HF_UNLIKELY(sum < 0))
 		hf_refcount_cmpxchg_misuse(r, (int32_t)value, HF_REPORT_ADD_NOT_ZERO_OVF);
 	return true;
+}
+
+HF_INLINE HF_MUST_CHECK bool hf_refcount_cmpxchg_inc_not_zero(hf_refcount_t *r)
+{
+	return hf_refcount_cmpxchg_add_not_zero(1, r);
 }
 
 HF_INLINE HF_MUST_CHECK bool hf_refcount_cmpxchg_inc_not_zero_acquire(hf_refcount_t *r)
