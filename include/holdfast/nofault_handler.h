@@ -42,8 +42,8 @@
  *   F3  A signal is recovered only if the processor raised it (si_code > 0) for an instruction that
  *       is in the table. Every other signal has the effect that it would have without Holdfast.
  *       Exceptions: docs/design/0009-nofault.md, limits.
- *   F4  A table that a handler may be reading is not freed, and the lookup writes nothing
- *       (src/nofault/latch.h): a thread may be cancelled during it.
+ *   F4  A table that a handler may be reading is not freed, and the lookup writes nothing: a thread
+ *       may be cancelled during it.
  *
  * Ordering
  *   hf_nofault_install and hf_nofault_remove: full barrier; the others: none.

@@ -7,15 +7,15 @@
  *   H3  `hf_detail_saved` is filled before our handler is installed, and never emptied: a handler
  *       that runs late still finds the previous action. A copy is changed only when no handler can
  *       be reading it.
- *   H4  In our handler all signals are blocked but those that it may raise itself (install.c),
- *       also the C library's own two, one of which cancels a thread: a handler that interrupted
- *       ours could not fault, since our signal is blocked meanwhile. Calling the previous handler,
- *       with the mask that it expects, is its last step.
+ *   H4  In our handler all signals are blocked but those that it may raise itself (install.c): a
+ *       handler that interrupted ours could not fault, since our signal is blocked meanwhile. Also
+ *       the C library's own two, one of which cancels a thread. Calling the previous handler, with
+ *       the mask that it expects, is the last step.
  *   H5  A signal that would kill the process still kills it, and the core dump shows the fault. If
  *       the instruction will fault again, our handler blocks the signal in the context and returns:
- *       the kernel kills a thread that faults with its signal blocked, and meanwhile the faults of
- *       other threads are still recovered. Other signals are queued again, with the same siginfo
- *       and the default action, and delivered when our handler has returned.
+ *       the kernel kills a thread that faults with its signal blocked, and other threads' faults
+ *       are recovered meanwhile. Other signals are queued again, with the same siginfo and the
+ *       default action, and delivered when our handler has returned.
  */
 #define _GNU_SOURCE /* sigorset */
 #include <errno.h>
@@ -26,14 +26,14 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "fault.h"
 #include "handler.h"
-#include "jump.h"
 
 #include "../env/env.h"
 #include "../profile/probe.h"
 #include "../report/report.h"
 
+hf_atomic64_t hf_detail_fault_hook;
+hf_atomic32_t hf_detail_handler_chosen;
 struct hf_grace hf_detail_inside;
 struct hf_detail_saved_action hf_detail_saved[HF_DETAIL_SIGNALS];
 
@@ -50,10 +50,9 @@ struct hf_nofault_fault hf_nofault_last(void)
 enum { HF_DETAIL_SEGV_MTEAERR = 8, HF_DETAIL_BUS_MCEERR_AO = 5, HF_DETAIL_SI_KERNEL = 128 };
 
 /*
- * Was the signal raised by the thread's current access, because the memory is not accessible? Not
- * if it was sent, or for a memory error elsewhere, a memory tag error that is reported
- * asynchronously, or an unaligned address that is otherwise valid. (gVisor gives BUS_ADRALN for a
- * page behind the end of a file, too.)
+ * Did the thread's current access raise the signal, because the memory is not accessible? Not if it
+ * was sent, or for a memory error elsewhere, a memory tag error that is reported late, or an
+ * unaligned address that is valid. (gVisor gives BUS_ADRALN for a lost page, too.)
  */
 static bool is_fault(int signal, const siginfo_t *info, const void *context)
 {
@@ -75,8 +74,6 @@ static bool has_address(int signal, const siginfo_t *info)
 	       (signal == SIGSEGV || getauxval(AT_SYSINFO_EHDR));
 }
 #endif
-
-hf_atomic64_t hf_detail_fault_hook;
 
 /* Offers a fault without a site or mark to the regions. */
 static bool call_hook(int signal, const siginfo_t *info, void *context,
@@ -101,42 +98,32 @@ HF_COLD void report_missing_install(uintptr_t pc)
 	hf_detail_env_print(line, (size_t)(at - line));
 }
 
-#if !HF_ARCH_HAS_SITES
-static __attribute__((noreturn)) void jump_to_mark(void *mark)
-{
-	siglongjmp(((struct hf_detail_mark *)mark)->where, 1);
-}
-#endif
-
 /* True = recovered: the handler returns, or takes the detour that was set. */
 static bool recover(int signal, const siginfo_t *info, void *context,
 		    struct hf_detail_detour *detour)
 {
+	ucontext_t *u = (ucontext_t *)context;
+	uintptr_t pc = 0, to;
+
+	(void)u;                              /* without sites */
 	if (!is_fault(signal, info, context)) /* F3: it may have been sent */
 		return false;
 #if HF_ARCH_HAS_SITES
-	ucontext_t *u = (ucontext_t *)context;
-	uintptr_t to = hf_detail_sites_find((uintptr_t)HF_ARCH_CONTEXT_PC(u));
-
+	pc = (uintptr_t)HF_ARCH_CONTEXT_PC(u);
+	to = hf_detail_sites_find(pc);
+#else
+	to = hf_detail_jump_find(has_address(signal, info), (uintptr_t)info->si_addr);
+#endif
 	if (!to)
 		return call_hook(signal, info, context, detour);
 	if (HF_UNLIKELY(!hf_detail_handler_is_chosen())) {
-		report_missing_install((uintptr_t)HF_ARCH_CONTEXT_PC(u));
+		report_missing_install(pc);
 		return false;
 	}
+#if HF_ARCH_HAS_SITES
 	HF_ARCH_CONTEXT_PC(u) = (__typeof__(HF_ARCH_CONTEXT_PC(u)))to;
 #else
-	volatile struct hf_detail_mark *mark = hf_detail_mark;
-
-	if (!mark ||
-	    (has_address(signal, info) && !hf_detail_mark_accesses(mark, (uintptr_t)info->si_addr)))
-		return call_hook(signal, info, context, detour);
-	if (HF_UNLIKELY(!hf_detail_handler_is_chosen())) {
-		report_missing_install(0);
-		return false;
-	}
-	detour->function = jump_to_mark;
-	detour->argument = (void *)(uintptr_t)mark;
+	*detour = (struct hf_detail_detour){ hf_detail_jump_to, (void *)to };
 #endif
 	last_fault.signal = signal;
 	last_fault.code = info->si_code;
@@ -146,10 +133,9 @@ static bool recover(int signal, const siginfo_t *info, void *context,
 }
 
 /*
- * The handler's last step, after hf_grace_leave(). The return from the signal calls the function:
- * the kernel restores what it has saved, which a jump out of the handler would lose: the mask,
- * vector registers, protection keys, an alternate stack with SS_AUTODISARM. Without sites nothing
- * is known of the context, and only the mask is restored.
+ * The handler's last step, after hf_grace_leave(). The return from the signal calls the function,
+ * since a jump out of the handler would lose what the kernel restores: the mask, vector registers,
+ * protection keys, an alternate stack with SS_AUTODISARM. Without sites only the mask is restored.
  */
 static void take_detour(const struct hf_detail_detour *detour, void *context)
 {
@@ -169,7 +155,7 @@ bool hf_nofault_handle(int signal, const void *information, void *context)
 {
 	struct hf_detail_detour detour = { NULL, NULL };
 
-	hf_detail_handler_set_chosen();
+	hf_atomic32_store_relaxed(&hf_detail_handler_chosen, 1);
 	if (!information || !recover(signal, (const siginfo_t *)information, context, &detour))
 		return false;
 	take_detour(&detour, context);
@@ -188,10 +174,9 @@ int hf_detail_set_action(int signal, void (*action)(int))
 }
 
 /*
- * Exception to H5: qemu-user up to 8.1, which has no vDSO, mistakes a signal that a process queues
- * to itself with the si_code of a fault for a crash of qemu, and lets a SIGBUS repeat for ever if
- * it is blocked. There a memory fault is left to repeat with the default action, and other signals
- * are sent without their siginfo.
+ * Exception to H5: qemu-user up to 8.1, which has no vDSO, takes a signal that a process queues to
+ * itself with the si_code of a fault for a crash of its own, and repeats a blocked SIGBUS for ever.
+ * There a memory fault repeats with the default action, and other signals lack their siginfo.
  */
 static bool may_queue(const siginfo_t *info)
 {
@@ -263,52 +248,49 @@ static bool choose_before(int signal, siginfo_t *info, void *context, struct sig
 	return true;
 }
 
-/* The handler to call next, of one of the two kinds; both NULL: none. */
-struct next {
-	void (*informed)(int signal, siginfo_t *info, void *context);
-	void (*plain)(int signal);
-};
-
-/* Not inlined: its stack frame is released before the next handler is called. */
-static __attribute__((noinline)) struct next handle(int signal, siginfo_t *info, void *context)
+/*
+ * Returns the handler to call next, or NULL. It gets all three arguments, as from the kernel,
+ * whether it has asked for them (SA_SIGINFO) or not. Not inlined: its stack frame is released
+ * before that handler is called. @watches: calls none.
+ */
+static __attribute__((noinline)) hf_detail_handler_t *handle(int signal, siginfo_t *info,
+							     void *context, bool watches)
 {
-	struct next next = { NULL, NULL };
+	struct hf_detail_detour detour = { NULL, NULL };
+	int error = errno; /* F2 of nofault_handler.h: it is kept */
+	uint32_t parity = hf_grace_enter(&hf_detail_inside);
+	bool passes = false;
 	struct sigaction before;
 	sigset_t mask;
-	int error = errno; /* F2 of nofault_handler.h: it is kept */
-	struct hf_detail_detour detour = { NULL, NULL };
-	uint32_t parity = hf_grace_enter(&hf_detail_inside);
-	bool passes = !recover(signal, info, context, &detour) &&
-		      choose_before(signal, info, context, &before);
 
+	if (!recover(signal, info, context, &detour)) {
+		if (watches)
+			die_of(signal, info, context);
+		else
+			passes = choose_before(signal, info, context, &before);
+	}
 	hf_grace_leave(&hf_detail_inside, parity);
 	errno = error;
 	take_detour(&detour, context);
 	if (!passes)
-		return next;
+		return NULL;
 	/* The mask that the kernel would have set for it; our return restores the thread's. */
 	sigorset(&mask, &((ucontext_t *)context)->uc_sigmask, &before.sa_mask);
 	if (!(before.sa_flags & SA_NODEFER))
 		(void)sigaddset(&mask, signal);
 	(void)pthread_sigmask(SIG_SETMASK, &mask, NULL); /* H4: the last step before the call */
-	if (before.sa_flags & SA_SIGINFO)
-		next.informed = before.sa_sigaction;
-	else
-		next.plain = before.sa_handler;
-	return next;
+	return before.sa_sigaction;
 }
 
 /* Ends in a tail call, if optimised: our code need not be mapped when the next handler returns. */
 void hf_detail_handler(int signal, siginfo_t *info, void *context)
 {
 	uint64_t flags = hf_arch_alignment_checks_off();
-	struct next next = handle(signal, info, context);
+	hf_detail_handler_t *next = handle(signal, info, context, false);
 
 	hf_arch_alignment_checks_restore(flags);
-	if (next.informed)
-		next.informed(signal, info, context);
-	else if (next.plain)
-		next.plain(signal);
+	if (next)
+		next(signal, info, context);
 }
 
 /*
@@ -319,14 +301,7 @@ void hf_detail_handler(int signal, siginfo_t *info, void *context)
 void hf_detail_watching_handler(int signal, siginfo_t *info, void *context)
 {
 	uint64_t flags = hf_arch_alignment_checks_off();
-	struct hf_detail_detour detour = { NULL, NULL };
-	int error = errno; /* F2 of nofault_handler.h: it is kept */
-	uint32_t parity = hf_grace_enter(&hf_detail_inside);
 
-	if (!recover(signal, info, context, &detour))
-		die_of(signal, info, context);
-	hf_grace_leave(&hf_detail_inside, parity);
-	errno = error;
-	take_detour(&detour, context);
+	(void)handle(signal, info, context, true);
 	hf_arch_alignment_checks_restore(flags);
 }

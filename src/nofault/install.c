@@ -17,39 +17,25 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "fault.h"
 #include "handler.h"
 #include "implementation.h"
+
+#ifndef AT_MINSIGSTKSZ
+#define AT_MINSIGSTKSZ 51
+#endif
 
 static const int signals[] = { SIGSEGV, SIGBUS };
 
 /*
- * The signals that a system call or an instruction of our handler may raise: the kernel kills a
- * thread that raises one while it is blocked. All others are blocked (H4).
- *   SIGSYS   a filter of system calls that traps (seccomp's RET_TRAP), or Wine's dispatch of them
- *   SIGTRAP  a breakpoint, or single steps, of a debugger or a profiler in the process itself
- *   SIGILL   an instruction of ours that the program emulates on older processors
+ * H4: blocked are all signals but those that our handler may raise itself, since the kernel kills a
+ * thread that raises a blocked one: by a system call that a filter traps (seccomp, Wine), a
+ * breakpoint of a debugger in the process, or an instruction that the program emulates.
  */
 static const int raised_by_us[] = { SIGSYS, SIGTRAP, SIGILL };
 
-static pthread_mutex_t install_lock = PTHREAD_MUTEX_INITIALIZER;
-
-/* Under `install_lock`. */
+/* Under `hf_detail_nofault_lock`. */
 static bool installed; /* by hf_nofault_install(); a handler that only watches is not installed */
 static bool was_set;   /* a handler of ours was set, of either kind */
-
-/* 1 = hf_nofault_install() or hf_nofault_handle() was called: regions don't install the handler. */
-static hf_atomic32_t handler_chosen;
-
-bool hf_detail_handler_is_chosen(void)
-{
-	return hf_atomic32_load_relaxed(&handler_chosen);
-}
-
-void hf_detail_handler_set_chosen(void)
-{
-	hf_atomic32_store_relaxed(&handler_chosen, 1);
-}
 
 /* ---- installing --------------------------------------------------------------------------- */
 
@@ -89,19 +75,14 @@ static struct sigaction instead_of(const struct sigaction *before, hf_detail_han
 	return action;
 }
 
-/* Compares masks by signal: the C library does not initialise the unused bits. */
+/* The C library does not initialise the bits of a mask behind the kernel's. */
 static bool same_action(const struct sigaction *a, const struct sigaction *b)
 {
-	if (a->sa_handler != b->sa_handler || a->sa_flags != b->sa_flags)
-		return false;
-	for (int signal = 1; signal < NSIG; signal++) {
-		if (sigismember(&a->sa_mask, signal) != sigismember(&b->sa_mask, signal))
-			return false;
-	}
-	return true;
+	return a->sa_handler == b->sa_handler && a->sa_flags == b->sa_flags &&
+	       !memcmp(&a->sa_mask, &b->sa_mask, _NSIG / 8);
 }
 
-/* Under `install_lock`. */
+/* Under the lock. */
 static const struct sigaction *saved_action(unsigned int i)
 {
 	return &hf_detail_saved[i].action[hf_atomic32_load_relaxed(&hf_detail_saved[i].current)];
@@ -163,7 +144,7 @@ int hf_nofault_install(void)
 {
 	int error = 0;
 
-	(void)pthread_mutex_lock(&install_lock);
+	(void)pthread_mutex_lock(&hf_detail_nofault_lock);
 	for (unsigned int i = 0; i < HF_DETAIL_SIGNALS && !error; i++) {
 		error = install_one(i);
 		if (error && i > 0 && !installed)
@@ -172,8 +153,8 @@ int hf_nofault_install(void)
 	was_set = true;
 	installed = installed || !error;
 	if (!error)
-		hf_detail_handler_set_chosen();
-	(void)pthread_mutex_unlock(&install_lock);
+		hf_atomic32_store_relaxed(&hf_detail_handler_chosen, 1);
+	(void)pthread_mutex_unlock(&hf_detail_nofault_lock);
 	return error;
 }
 
@@ -186,7 +167,7 @@ void hf_detail_nofault_watch(void)
 	struct sigaction action, before[HF_DETAIL_SIGNALS];
 	bool is_free = true;
 
-	if (hf_detail_handler_is_chosen() || pthread_mutex_trylock(&install_lock))
+	if (hf_detail_handler_is_chosen() || pthread_mutex_trylock(&hf_detail_nofault_lock))
 		return;
 	for (unsigned int i = 0; i < HF_DETAIL_SIGNALS; i++)
 		is_free = is_free && !sigaction(signals[i], NULL, &before[i]) &&
@@ -198,7 +179,7 @@ void hf_detail_nofault_watch(void)
 		    !hf_detail_is_default(&before[i]))
 			(void)sigaction(signals[i], &before[i], NULL); /* just set by others */
 	}
-	(void)pthread_mutex_unlock(&install_lock);
+	(void)pthread_mutex_unlock(&hf_detail_nofault_lock);
 }
 
 static void stop_watching(void)
@@ -210,11 +191,6 @@ static void stop_watching(void)
 		    has_handler(&now, hf_detail_watching_handler))
 			(void)hf_detail_set_action(signals[i], SIG_DFL);
 	}
-}
-
-int hf_detail_nofault_install_unless_chosen(void)
-{
-	return hf_detail_handler_is_chosen() ? 0 : hf_nofault_install();
 }
 
 static bool both_handlers(bool (*are_so)(const struct sigaction *action))
@@ -238,7 +214,7 @@ int hf_nofault_remove(void)
 	struct sigaction ours;
 	int error = 0;
 
-	(void)pthread_mutex_lock(&install_lock);
+	(void)pthread_mutex_lock(&hf_detail_nofault_lock);
 	if (installed && (sigaction(signals[0], NULL, &ours) || !both_handlers(is_ours)))
 		error = -EBUSY;
 	for (unsigned int i = 0; i < HF_DETAIL_SIGNALS && installed && !error; i++) {
@@ -250,33 +226,90 @@ int hf_nofault_remove(void)
 		installed = false;
 		stop_watching();
 	}
-	(void)pthread_mutex_unlock(&install_lock);
+	(void)pthread_mutex_unlock(&hf_detail_nofault_lock);
 	return error;
 }
 
+/* ---- what would keep a fault of this thread from being recovered ---------------------------- */
+
+enum { HANDLER_NEEDS = 1024 }; /* bytes, beside the kernel's frame */
+
+/* Bytes of the stack on which the handler would run; SIZE_MAX if that is the thread's own. */
+static size_t room_on(const stack_t *stack)
+{
+	const char *here = (const char *)__builtin_frame_address(0);
+
+	if (stack->ss_flags & SS_DISABLE)
+		return SIZE_MAX;
+	if (stack->ss_flags & SS_ONSTACK)
+		return (size_t)(here - (const char *)stack->ss_sp);
+	return stack->ss_size;
+}
+
+static enum hf_nofault_obstacle obstacle(void)
+{
+	size_t frame = getauxval(AT_MINSIGSTKSZ);
+	struct sigaction action;
+	bool uses_stack = false;
+	stack_t stack;
+	sigset_t mask;
+
+	for (unsigned int i = 0; i < HF_DETAIL_SIGNALS; i++) {
+		if (sigaction(signals[i], NULL, &action))
+			return HF_NOFAULT_FILTERED;
+		uses_stack = uses_stack || action.sa_flags & SA_ONSTACK;
+	}
+	if (pthread_sigmask(SIG_SETMASK, NULL, &mask) || sigaltstack(NULL, &stack))
+		return HF_NOFAULT_FILTERED;
+	if (!hf_detail_handler_is_chosen())
+		return HF_NOFAULT_NOT_INSTALLED;
+	if (!hf_nofault_owned())
+		return HF_NOFAULT_OTHER_HANDLER;
+	if (sigismember(&mask, SIGSEGV) || sigismember(&mask, SIGBUS))
+		return HF_NOFAULT_BLOCKED;
+	if (uses_stack && room_on(&stack) < (frame ? frame : (size_t)MINSIGSTKSZ) + HANDLER_NEEDS)
+		return HF_NOFAULT_SMALL_STACK;
+	return HF_NOFAULT_READY;
+}
+
+enum hf_nofault_obstacle hf_nofault_check(const char **words)
+{
+	static const char *const all[] = {
+		[HF_NOFAULT_READY] = "faults are recovered",
+		[HF_NOFAULT_NOT_INSTALLED] =
+			"neither hf_nofault_install() nor hf_nofault_handle() was called",
+		[HF_NOFAULT_OTHER_HANDLER] =
+			("SIGSEGV or SIGBUS has another handler: faults are recovered only if it "
+			 "calls hf_nofault_handle(), or the handler before it; or signal() has set "
+			 "Holdfast's again, without SA_SIGINFO: install it again"),
+		[HF_NOFAULT_BLOCKED] =
+			"SIGSEGV or SIGBUS is blocked in this thread: a fault kills the process",
+		[HF_NOFAULT_SMALL_STACK] =
+			"this thread's alternate signal stack has too little room for the handler",
+		[HF_NOFAULT_FILTERED] =
+			"a filter of system calls (seccomp) hides the signal handlers or the mask",
+	};
+	int kept = errno; /* a filter, or an old kernel, which has no AT_MINSIGSTKSZ */
+	enum hf_nofault_obstacle found = obstacle();
+
+	errno = kept;
+	if (words)
+		*words = all[found];
+	return found;
+}
+
 /* ---- start, end, fork --------------------------------------------------------------------- */
-
-static void nofault_before_fork(void)
-{
-	(void)pthread_mutex_lock(&install_lock);
-}
-
-static void nofault_after_fork(void)
-{
-	(void)pthread_mutex_unlock(&install_lock);
-}
 
 /* The other threads do not exist in the child; some may have been in a handler. */
 static void nofault_in_child(void)
 {
 	hf_atomic32_store_relaxed(&hf_detail_inside.inside[0], 0);
 	hf_atomic32_store_relaxed(&hf_detail_inside.inside[1], 0);
-	nofault_after_fork();
 }
 
 /*
- * The loader may bind a function at its first call, which takes 3 KiB of stack; an alternate stack
- * has 1 KiB for us. So all functions that the handler calls are called once here.
+ * The loader may bind a function at its first call, on 3 KiB of the stack; an alternate stack has 1
+ * KiB for us. So all functions that the handler calls are called once here.
  */
 static void bind_early(void)
 {
@@ -301,7 +334,7 @@ static void bind_early(void)
 __attribute__((constructor(101))) static void start_nofault(void)
 {
 	bind_early();
-	(void)pthread_atfork(nofault_before_fork, nofault_after_fork, nofault_in_child);
+	(void)pthread_atfork(NULL, NULL, nofault_in_child);
 }
 
 /* ---- unloading ---------------------------------------------------------------------------- */
@@ -311,17 +344,13 @@ enum {
 	PATIENCE_NS = 1000000000 /* the limit, for threads that are stopped or not scheduled */
 };
 
-static int64_t now(clockid_t clock)
-{
-	struct timespec t;
-
-	return clock_gettime(clock, &t) ? -1 : (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* CPU time of a thread of this process, in nanoseconds; -1 = it has ended. */
 static int64_t thread_has_run(pid_t thread)
 {
-	return now((clockid_t)(~(unsigned int)thread << 3 | 6)); /* as pthread_getcpuclockid() */
+	clockid_t clock = (clockid_t)(~(unsigned int)thread << 3 | 6); /* pthread_getcpuclockid() */
+	struct timespec t;
+
+	return clock_gettime(clock, &t) ? -1 : (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 /* Is it blocked in the kernel? Then no signal is being delivered to it. */
@@ -348,7 +377,7 @@ static bool thread_sleeps(int tasks, const char *name)
 /* A thread may be on its way to our handler: waits until each has run for ENOUGH_NS, or sleeps. */
 static void wait_for_deliveries(void)
 {
-	const int64_t start = now(CLOCK_MONOTONIC);
+	const uint64_t start = hf_detail_env_now();
 	const pid_t self = (pid_t)syscall(SYS_gettid);
 	DIR *tasks = opendir("/proc/self/task");
 	const struct dirent *entry;
@@ -358,7 +387,7 @@ static void wait_for_deliveries(void)
 		int64_t ran = thread && thread != self ? thread_has_run(thread) : -1;
 
 		for (uint32_t n = 0; ran >= 0 && !thread_sleeps(dirfd(tasks), entry->d_name) &&
-				     now(CLOCK_MONOTONIC) - start < PATIENCE_NS;
+				     hf_detail_env_now() - start < PATIENCE_NS;
 		     n++) {
 			int64_t runs = thread_has_run(thread);
 

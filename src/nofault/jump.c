@@ -9,11 +9,47 @@
 
 #if !HF_ARCH_HAS_SITES
 
-#include "jump.h"
+#include "handler.h"
 
+#include <setjmp.h>
 #include <string.h>
 
-__thread volatile struct hf_detail_mark *volatile hf_detail_mark;
+struct hf_detail_mark {
+	sigjmp_buf where;
+	volatile struct hf_detail_mark *before; /* the mark of the code that a signal interrupted */
+	/* The operation's next access is to the byte `*left` bytes before the end of each range. */
+	const volatile char *to_end, *from_end; /* NULL = it has one range */
+	const volatile size_t *left;
+};
+
+/* This thread's newest mark, or NULL. */
+static __thread volatile struct hf_detail_mark *volatile hf_detail_mark
+	__attribute__((tls_model("initial-exec")));
+
+void hf_detail_jump_to(void *mark)
+{
+	siglongjmp(((struct hf_detail_mark *)mark)->where, 1);
+}
+
+static bool accesses(const volatile struct hf_detail_mark *mark, const volatile char *end,
+		     uintptr_t address)
+{
+	uintptr_t first = (uintptr_t)end - *mark->left, last = first + 7;
+
+	return end &&
+	       ((address >= first && address <= last) || address == (first & ~(uintptr_t)4095) ||
+		address == (last & ~(uintptr_t)4095));
+}
+
+uintptr_t hf_detail_jump_find(bool is_known, uintptr_t address)
+{
+	volatile struct hf_detail_mark *mark = hf_detail_mark;
+
+	if (mark && is_known && !accesses(mark, mark->to_end, address) &&
+	    !accesses(mark, mark->from_end, address))
+		mark = NULL;
+	return (uintptr_t)mark;
+}
 
 /*
  * Runs @statement, with a mark for the accesses to the ends of the two ranges, and @otherwise if it
@@ -36,47 +72,29 @@ __thread volatile struct hf_detail_mark *volatile hf_detail_mark;
 		hf_detail_mark = marked.before;                                                    \
 	} while (0)
 
-HF_NO_SANITIZE static size_t clear_marked(volatile char *dst, size_t len, size_t unit)
+/* Without @copies it clears, and @src is not used. */
+HF_NO_SANITIZE static size_t set_marked(volatile char *dst, bool copies, const volatile char *src,
+					size_t len, size_t wanted)
 {
-	volatile char *volatile start = dst; /* kept: the loop changes a copy */
-	volatile size_t left = len;
-
-	MARKED(
-		dst + len, NULL, left,
-		{
-			volatile char *p = start;
-
-			for (; left && ((uintptr_t)p & (unit - 1)); left--)
-				*p++ = 0;
-			for (; unit == 8 && left >= 8; left -= 8, p += 8)
-				*(volatile hf_detail_w8 *)p = 0;
-			for (; left; left--)
-				*p++ = 0;
-		},
-		(void)0);
-	return left;
-}
-
-HF_NO_SANITIZE static size_t copy_marked(volatile char *dst, const volatile char *src, size_t len,
-					 size_t wanted)
-{
-	volatile size_t unit = ((uintptr_t)dst ^ (uintptr_t)src) & (wanted - 1) ? 1 : wanted;
+	volatile size_t unit = copies && ((uintptr_t)dst ^ (uintptr_t)src) & (wanted - 1) ? 1
+											  : wanted;
 	volatile char *volatile to_start = dst;
 	const volatile char *volatile from_start = src;
 	volatile size_t left = len;
 
 	MARKED(
-		dst + len, src + len, left,
+		dst + len, copies ? src + len : NULL, left,
 		{
 			volatile char *to = to_start;
 			const volatile char *from = from_start;
 
 			for (; left && ((uintptr_t)to & (unit - 1)); left--)
-				*to++ = *from++;
+				*to++ = copies ? *from++ : 0;
 			for (; unit == 8 && left >= 8; left -= 8, to += 8, from += 8)
-				*(volatile hf_detail_w8 *)to = *(const volatile hf_detail_w8 *)from;
+				*(volatile hf_detail_w8 *)to =
+					copies ? *(const volatile hf_detail_w8 *)from : 0;
 			for (; left; left--)
-				*to++ = *from++;
+				*to++ = copies ? *from++ : 0;
 		},
 		(void)0);
 	return left;
@@ -84,22 +102,22 @@ HF_NO_SANITIZE static size_t copy_marked(volatile char *dst, const volatile char
 
 HF_NO_SANITIZE size_t hf_detail_clear_bytes(void *dst, size_t len)
 {
-	return clear_marked((volatile char *)dst, len, 1);
+	return set_marked((volatile char *)dst, false, NULL, len, 1);
 }
 
 HF_NO_SANITIZE size_t hf_detail_copy_bytes(void *dst, const void *src, size_t len)
 {
-	return copy_marked((volatile char *)dst, (const volatile char *)src, len, 1);
+	return set_marked((volatile char *)dst, true, (const volatile char *)src, len, 1);
 }
 
 HF_NO_SANITIZE size_t hf_detail_clear_generic(void *dst, size_t len)
 {
-	return clear_marked((volatile char *)dst, len, 8);
+	return set_marked((volatile char *)dst, false, NULL, len, 8);
 }
 
 HF_NO_SANITIZE size_t hf_detail_copy_generic(void *dst, const void *src, size_t len)
 {
-	return copy_marked((volatile char *)dst, (const volatile char *)src, len, 8);
+	return set_marked((volatile char *)dst, true, (const volatile char *)src, len, 8);
 }
 
 /* Words: byte by byte if they are unaligned, else one access. */
@@ -113,7 +131,7 @@ HF_NO_SANITIZE static int access_marked(volatile void *to, const volatile void *
 	volatile int error = 0;
 
 	if ((uintptr_t)shared & (bytes - 1))
-		error = copy_marked((volatile char *)to, (const volatile char *)from, bytes, 1)
+		error = set_marked((volatile char *)to, true, (const volatile char *)from, bytes, 1)
 				? -HF_EFAULT
 				: 0;
 	else if (bytes == 8)

@@ -1,64 +1,59 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sites - Linux user space: the table of the instructions that may fault, and where to continue.
+ * sites - Linux user space: the tables of the instructions that may fault, and where to continue.
  *
  * State
- *   ranges    the sites of each loaded object, in the object's memory; changed under `sites_lock`
- *   tables    all sites with absolute addresses, sorted; two copies: `latch` selects the one that
- *             is read, and changes are made in the other
+ *   Each loaded object with sites has a table: their absolute addresses, sorted. The tables are in
+ *   a list, the newest first, which only grows; that of an unloaded object is empty, and the next
+ *   object that fits into it gets it. All changes are made under `hf_detail_nofault_lock`.
  *
  * Invariants
  *   H1  A handler reads the tables and nothing of an object that may be unloaded.
- *   H2  Tables are freed only when no handler can run any more; one that became too small is kept
- *       until then. Each has at least twice the room of the one before, so all together take at
- *       most four times what is needed.
+ *   H2  Tables are freed only when no handler can run any more. So a handler may be left by a jump,
+ *       or its thread cancelled, in the middle of a search.
+ *   H6  A handler finds the site of the instruction that has faulted, and no other: the object that
+ *       has the instruction is loaded, so its table does not change meanwhile, and no other table
+ *       has that address. One that is being filled may be read in part, since its entries are
+ *       atomic, but what is found there has another address.
  */
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "handler.h"
-#include "latch.h"
 
 #include "../env/env.h"
 #include "../process/process.h"
 
-static pthread_mutex_t sites_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t hf_detail_nofault_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Handlers may read an entry while it is written; they then retry, by `latch`. */
 struct site {
 	hf_atomic64_t from, to;
 };
 
+/* One object's sites. */
 struct site_table {
-	struct site_table *before; /* the smaller one that it replaces */
+	struct site_table *next;
+	const struct hf_detail_site *start; /* in the object's memory; NULL = no object has it */
 	size_t room;
-	hf_atomic64_t count; /* at most `room` */
+	unsigned int units;  /* translation units that registered it */
+	bool stays;          /* the object can't be unloaded before the process ends */
+	hf_atomic64_t count; /* 0 = it is being filled, or no object has it */
 	struct site sites[];
 };
 
-/* One object's sites. */
-struct range {
-	struct range *next;
-	const struct hf_detail_site *start, *end;
-	unsigned int units; /* translation units that registered it */
-	bool stays;         /* it can't be unloaded before the process ends */
-};
-
-static struct range *ranges;
-static hf_atomic64_t site_tables[2]; /* struct site_table *; 0 = no sites */
-static struct hf_latch latch;
+static hf_atomic64_t tables; /* struct site_table *, the newest */
 
 /* The process is exiting: destructors of objects that stay loaded have begun; threads may run. */
 static bool exiting;
 
+static struct site_table *newest_table(void)
+{
+	return (struct site_table *)(uintptr_t)hf_atomic64_load_acquire(&tables);
+}
+
 static uintptr_t absolute(const int32_t *word)
 {
 	return (uintptr_t)word + (uintptr_t)(intptr_t)*word;
-}
-
-static struct site_table *table_of(uint32_t version)
-{
-	return (struct site_table *)(uintptr_t)hf_atomic64_load_relaxed(&site_tables[version % 2]);
 }
 
 /* An entry while the sites are sorted. */
@@ -74,9 +69,10 @@ static int by_address(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void *xalloc_check(void *memory)
+static void *allocate(size_t bytes)
 {
 	static const char line[] = "holdfast: no memory for the table of sites that may fault\n";
+	void *memory = calloc(1, bytes);
 
 	if (!memory) {
 		hf_detail_env_print(line, sizeof(line) - 1);
@@ -86,97 +82,57 @@ static void *xalloc_check(void *memory)
 	return memory;
 }
 
-/* Returns the sites of all ranges, sorted; NULL if there are none. */
-static struct plain_site *collect(size_t *count)
+/* Returns an empty table with room for @count sites: H2. */
+static struct site_table *with_room(size_t count)
 {
-	struct plain_site *sites;
-	size_t n = 0;
+	struct site_table *t = newest_table();
 
-	*count = 0;
-	for (const struct range *r = ranges; r; r = r->next)
-		*count += (size_t)(r->end - r->start);
-	if (!*count)
-		return NULL;
-	sites = (struct plain_site *)xalloc_check(malloc(*count * sizeof(*sites)));
-	for (const struct range *r = ranges; r; r = r->next) {
-		for (const struct hf_detail_site *s = r->start; s < r->end; s++) {
-			sites[n].from = absolute(&s->from);
-			sites[n++].to = absolute(&s->to);
-		}
+	while (t && (t->start || t->room < count))
+		t = t->next;
+	if (!t) {
+		t = (struct site_table *)allocate(sizeof(*t) + count * sizeof(t->sites[0]));
+		t->room = count;
+		t->next = newest_table();
+		hf_atomic64_store_release(&tables, (uintptr_t)t);
 	}
-	qsort(sites, n, sizeof(*sites), by_address);
-	return sites;
+	return t;
 }
 
-/* Returns the table that is not read now, with room for @count sites. H2 */
-static struct site_table *with_room(uint32_t version, size_t count)
+static void fill_table(struct site_table *t, const struct hf_detail_site *from, size_t count)
 {
-	struct site_table *made, *old = table_of(version);
-	size_t room = old ? 2 * old->room : count;
+	struct plain_site *sorted = (struct plain_site *)allocate(count * sizeof(*sorted));
 
-	if (old ? old->room >= count : !count)
-		return old;
-	if (room < count)
-		room = count;
-	made = (struct site_table *)xalloc_check(
-		malloc(sizeof(*made) + room * sizeof(made->sites[0])));
-	made->before = old;
-	made->room = room;
-	hf_atomic64_store_relaxed(&made->count, 0);
-	/* A handler may read this copy while it is being changed: the fields must be valid. */
-	hf_atomic64_store_seq_cst(&site_tables[version % 2], (uintptr_t)made);
-	return made;
-}
-
-/* Builds the table of all ranges and publishes it. Under `sites_lock`. */
-static void publish(void)
-{
-	uint32_t version = hf_latch_write_begin(&latch);
-	size_t count;
-	struct plain_site *sites = collect(&count);
-	struct site_table *t = with_room(version, count);
-
-	if (t)
-		hf_atomic64_store_relaxed(&t->count, count);
 	for (size_t i = 0; i < count; i++) {
-		hf_atomic64_store_relaxed(&t->sites[i].from, sites[i].from);
-		hf_atomic64_store_relaxed(&t->sites[i].to, sites[i].to);
+		sorted[i].from = absolute(&from[i].from);
+		sorted[i].to = absolute(&from[i].to);
 	}
-	hf_latch_publish(&latch, version);
-	free(sites);
+	qsort(sorted, count, sizeof(sorted[0]), by_address);
+	for (size_t i = 0; i < count; i++) {
+		hf_atomic64_store_relaxed(&t->sites[i].from, sorted[i].from);
+		hf_atomic64_store_relaxed(&t->sites[i].to, sorted[i].to);
+	}
+	hf_atomic64_store_release(&t->count, count);
+	free(sorted);
 }
 
 #if HF_ARCH_HAS_SITES
-/* Searches one table, which may change meanwhile. */
-static uintptr_t find_site_in(const struct site_table *t, uintptr_t pc)
-{
-	size_t low = 0, high = t ? (size_t)hf_atomic64_load_relaxed(&t->count) : 0, count = high;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (hf_atomic64_load_relaxed(&t->sites[middle].from) < pc)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low < count && hf_atomic64_load_relaxed(&t->sites[low].from) == pc)
-		return (uintptr_t)hf_atomic64_load_relaxed(&t->sites[low].to);
-	return 0;
-}
-
 uintptr_t hf_detail_sites_find(uintptr_t pc)
 {
-	uint32_t version;
-	uintptr_t to;
+	for (const struct site_table *t = newest_table(); t; t = t->next) {
+		size_t low = 0, high = (size_t)hf_atomic64_load_acquire(&t->count), count = high;
 
-	do {
-		version = hf_latch_begin(&latch);
-		to = find_site_in((const struct site_table *)(uintptr_t)hf_atomic64_load_acquire(
-					  &site_tables[version % 2]),
-				  pc);
-	} while (hf_latch_retry(&latch, version));
-	return to;
+		while (low < high) {
+			size_t middle = low + (high - low) / 2;
+
+			if (hf_atomic64_load_relaxed(&t->sites[middle].from) < pc)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		if (low < count && hf_atomic64_load_relaxed(&t->sites[low].from) == pc)
+			return (uintptr_t)hf_atomic64_load_relaxed(&t->sites[low].to);
+	}
+	return 0;
 }
 #endif
 
@@ -201,77 +157,82 @@ static bool stays_loaded(const void *p)
 #define stays_loaded is_of_program
 #endif
 
-static void add_range(const void *start, const void *end, bool stays)
+/* Returns the table of the object whose sites start there, or NULL. Under the lock. */
+static struct site_table *table_of(const void *start)
 {
-	struct range *r;
+	struct site_table *t = newest_table();
 
-	if (!start || start == end)
+	while (t && t->start != start)
+		t = t->next;
+	return t;
+}
+
+static void add_sites(const void *start, const void *end, bool stays)
+{
+	const struct hf_detail_site *from = (const struct hf_detail_site *)start;
+	size_t count = (size_t)((const struct hf_detail_site *)end - from);
+	struct site_table *t;
+
+	if (!start || !count)
 		return;
-	(void)pthread_mutex_lock(&sites_lock);
-	for (r = ranges; r && r->start != start; r = r->next)
-		;
-	if (r) {
-		r->units++;
+	(void)pthread_mutex_lock(&hf_detail_nofault_lock);
+	t = table_of(start);
+	if (t) {
+		t->units++;
 	} else {
-		r = (struct range *)xalloc_check(calloc(1, sizeof(*r)));
-		r->start = (const struct hf_detail_site *)start;
-		r->end = (const struct hf_detail_site *)end;
-		r->units = 1;
-		r->stays = stays;
-		r->next = ranges;
-		ranges = r;
-		publish();
+		t = with_room(count);
+		t->start = from;
+		t->units = 1;
+		t->stays = stays;
+		fill_table(t, from, count);
 	}
-	(void)pthread_mutex_unlock(&sites_lock);
+	(void)pthread_mutex_unlock(&hf_detail_nofault_lock);
 }
 
 void hf_detail_sites_register(const void *start, const void *end)
 {
-	add_range(start, end, is_of_program(start));
+	add_sites(start, end, is_of_program(start));
 }
 
 void hf_detail_sites_unregister(const void *start, const void *end)
 {
-	struct range **at, *r;
+	struct site_table *t;
 
 	if (!start || start == end)
 		return;
-	(void)pthread_mutex_lock(&sites_lock);
-	for (at = &ranges; *at && (*at)->start != start; at = &(*at)->next)
-		;
-	r = *at;
-	if (r && r->stays)
+	(void)pthread_mutex_lock(&hf_detail_nofault_lock);
+	t = table_of(start);
+	if (t && t->stays)
 		exiting = true;
-	if (r && !exiting && --r->units == 0) {
-		*at = r->next;
-		publish();
-		free(r);
+	if (t && !exiting && --t->units == 0) {
+		hf_atomic64_store_relaxed(&t->count, 0);
+		t->start = NULL;
 	}
-	(void)pthread_mutex_unlock(&sites_lock);
+	(void)pthread_mutex_unlock(&hf_detail_nofault_lock);
 }
 
 bool hf_detail_sites_stay(void)
 {
-	return stays_loaded(&sites_lock);
+	return stays_loaded(&hf_detail_nofault_lock);
 }
 
 /* ---- start, end, fork --------------------------------------------------------------------- */
 
-static void sites_before_fork(void)
+static void nofault_before_fork(void)
 {
-	(void)pthread_mutex_lock(&sites_lock);
+	(void)pthread_mutex_lock(&hf_detail_nofault_lock);
 }
 
-static void sites_after_fork(void)
+static void nofault_after_fork(void)
 {
-	(void)pthread_mutex_unlock(&sites_lock);
+	(void)pthread_mutex_unlock(&hf_detail_nofault_lock);
 }
 
 __attribute__((constructor(101))) static void start_sites(void)
 {
-	(void)pthread_atfork(sites_before_fork, sites_after_fork, sites_after_fork);
+	(void)pthread_atfork(nofault_before_fork, nofault_after_fork, nofault_after_fork);
 #if HF_ARCH_HAS_SITES
-	add_range(hf_detail_sites_start, hf_detail_sites_end, hf_detail_sites_stay());
+	add_sites(hf_detail_sites_start, hf_detail_sites_end, hf_detail_sites_stay());
 #endif
 }
 
@@ -284,13 +245,11 @@ void hf_detail_sites_leave(void)
 
 void hf_detail_sites_free(void)
 {
-	for (unsigned int i = 0; i < 2; i++) {
-		struct site_table *t = table_of(i), *before;
+	struct site_table *t = newest_table(), *next;
 
-		for (; t; t = before) {
-			before = t->before;
-			free(t);
-		}
-		hf_atomic64_store_relaxed(&site_tables[i], 0);
+	hf_atomic64_store_relaxed(&tables, 0);
+	for (; t; t = next) {
+		next = t->next;
+		free(t);
 	}
 }

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "../env/env.h"
-#include "../nofault/fault.h"
+#include "../nofault/handler.h"
 #include "../nofault/implementation.h"
 #include "file.h"
 #include "holdfast/report.h"
@@ -115,7 +115,7 @@ int hf_detail_region_prepare(hf_region_t *r, const void *base, size_t len)
 		return -HF_EINVAL;
 	if (is_open(r))
 		return -EBUSY;
-	error = hf_detail_nofault_install_unless_chosen();
+	error = hf_detail_handler_is_chosen() ? 0 : hf_nofault_install();
 	if (error)
 		return error;
 	memset(r, 0, sizeof(*r));

@@ -11,7 +11,7 @@
  *   file.c          is a mapping that of the region's file? The file is mapped again
  *   call.c          hf_region_call(), and mapping.c what is mapped at an address
  */
-#include "../nofault/fault.h"
+#include "../nofault/handler.h"
 #include "mapping.h"
 #include "region_list.h"
 
@@ -45,7 +45,7 @@ int hf_detail_region_prepare(hf_region_t *r, const void *base, size_t len);
 /* region.c: opens a region of this thread. */
 void hf_detail_region_open(hf_region_t *r);
 
-/* lost.c: serves a fault of this thread (src/nofault/fault.h). */
+/* lost.c: serves a fault of this thread (src/nofault/handler.h). */
 bool hf_detail_region_handle(int signal, const siginfo_t *info, void *context,
 			     struct hf_detail_detour *detour);
 

@@ -8,7 +8,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "../../src/nofault/fault.h"
+#include "../../src/nofault/handler.h"
 
 static hf_atomic32_t *handling; /* 1 = in the handler, 2 = may go on */
 

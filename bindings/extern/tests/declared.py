@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 
 # Functions of the layers for processors, environments and shared memory, which only the headers call.
-SEAMS = r"hf_(detail|arch|atomic\d*|env|wait|site|grace|latch)_"
+SEAMS = r"hf_(detail|arch|atomic\d*|env|wait|site|grace)_"
 
 # Functions that the guards' macros call.
 GUARDS = r"\w+_guard_(begin|end)$"
