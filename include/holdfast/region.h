@@ -63,8 +63,8 @@
  *
  *   After the end. The zeros are visible to the whole process, also to threads without a region.
  *   Unless the region knows its file they stay: end the regions, then map the file again or unmap
- *   the range. A new region inherits a loss while any region that saw it is open, unless a region's
- *   end has mapped the file again; later ones read zeros unreported.
+ *   the range. A new region reports zeros of before while any region that saw the loss is open;
+ *   later ones read zeros unreported.
  *
  *   The mapping. The range should be one mapping with one protection. A fault replaces no more than
  *   the mapping in which it happened, and the end nothing but zeros and the region's file. What is
@@ -110,11 +110,6 @@
 
 #if HF_ENV_HAS_REGION
 
-/* Pages [from, to) of a region; from >= to = none. */
-struct hf_detail_region_span {
-	hf_atomic64_t from, to;
-};
-
 /* Its members are private. Must not be moved or copied between begin and end. */
 typedef struct hf_region {
 	hf_atomic64_t below; /* in its thread's list: struct hf_region *; 0 = none */
@@ -129,10 +124,6 @@ typedef struct hf_region {
 	uint64_t offset;
 	int32_t prot, flags;
 	uint64_t of_process; /* not 0 = serves the faults of all threads */
-	/* Its pages that may be zeros since a loss (R4, R5 in src/region/region_list.h): */
-	hf_atomic64_t zeros; /* the index of the valid span, plus twice the additions to it */
-	struct hf_detail_region_span span[2];
-	uint64_t seen; /* `zeros` before the file is mapped again */
 	/* The file: src/region/file.c. */
 	uint64_t device, inode;
 	int32_t known; /* enum hf_detail_region_known */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* file - the file of a region that knows it: file.h. */
+/* file - the file of a region that knows it: regions.h. */
 #define _GNU_SOURCE /* MAP_TYPE */
 #include <errno.h>
 #include <signal.h>
@@ -9,7 +9,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "file.h"
+#include "regions.h"
 #include "zeros.h"
 
 int hf_detail_region_know_file(hf_region_t *r)
@@ -98,9 +98,7 @@ static int still_ours(hf_region_t *r, uintptr_t from, uintptr_t to)
 
 int hf_detail_region_map_again(hf_region_t *r, uint64_t lost)
 {
-	struct hf_detail_regions *all = &hf_detail_open_regions;
 	uintptr_t from = hf_detail_page_down((uintptr_t)lost), end = hf_detail_region_end_page(r);
-	struct hf_detail_region_pages healed = { from, end, 0 };
 	uint64_t offset = r->offset + from - r->base;
 	int flags = r->flags & ~MAP_LOCKED, error = still_ours(r, from, end);
 
@@ -109,18 +107,13 @@ int hf_detail_region_map_again(hf_region_t *r, uint64_t lost)
 #endif
 	if (error)
 		return error;
-	hf_mutex_lock(&all->healing);
-	hf_detail_regions_heal_begin(all);
 	if (hf_detail_map((void *)from, end - from, r->prot, flags | MAP_FIXED, r->fd, offset) ==
 	    MAP_FAILED)
-		error = -errno;
-	else
-		hf_detail_regions_heal_end(all, healed);
-	hf_mutex_unlock(&all->healing);
+		return -errno;
 	/* Not by mmap(), whose errors are about the file: mlock() has limits. */
-	if (!error && r->flags & MAP_LOCKED)
+	if (r->flags & MAP_LOCKED)
 		(void)mlock((void *)from, end - from);
-	return error;
+	return 0;
 }
 
 size_t hf_detail_region_file_has(const hf_region_t *r)

@@ -3,9 +3,9 @@
  * lost - a fault under a region: lost pages are replaced by zeros, and the first write there is
  * noted. G1 to G6 are in region_list.h.
  *
- * System calls between hf_grace_enter() and _leave(), where they keep the ends of other threads'
- * regions waiting: openat, ioctl or read, and close of /proc/self/maps; openat, fstat and close of
- * /dev/zero; mmap, munmap and munlock; mprotect. None of them waits for a file's server.
+ * System calls between hf_grace_enter() and _leave(), for which begins and ends of other threads
+ * wait: those for /proc/self/maps and /dev/zero; mmap, munmap, munlock, mprotect. None of them
+ * waits for a file's server.
  */
 #define _GNU_SOURCE /* REG_RIP */
 #include <errno.h>
@@ -15,7 +15,6 @@
 
 #include "../env/env.h"
 #include "../profile/probe.h"
-#include "file.h"
 #include "regions.h"
 #include "zeros.h"
 
@@ -73,7 +72,7 @@ static void written_visit(struct hf_detail_regions *regions, hf_region_t *r, voi
 
 /*
  * Notes a write in all regions that have some of these pages, before they become writable: in @r
- * first, from which a region that begins meanwhile inherits it (G1). Called inside.
+ * first (G1). Called inside.
  */
 static void note_write(hf_region_t *r, struct region_write write)
 {
@@ -91,7 +90,7 @@ enum answer {
 };
 
 /* Replaces pages by zeros after the loss was noted. Sets errno. */
-static bool replace(hf_region_t *r, struct hf_detail_region_pages lost, bool marked)
+static bool replace(hf_region_t *r, struct hf_detail_region_pages lost, int tag)
 {
 	uintptr_t from = (uintptr_t)lost.from, to = (uintptr_t)lost.to;
 
@@ -101,17 +100,17 @@ static bool replace(hf_region_t *r, struct hf_detail_region_pages lost, bool mar
 	 */
 	if (hf_atomic64_load_seq_cst(&r->written) != HF_DETAIL_REGION_NONE) {
 		note_write(r, (struct region_write){ from, from, to });
-		if (hf_detail_map_zeros(from, to, PROT_READ | PROT_WRITE, marked))
+		if (hf_detail_map_zeros(from, to, PROT_READ | PROT_WRITE, tag))
 			return true;
 		if (errno != ENOMEM)
 			return false;
 	}
-	return hf_detail_map_zeros(from, to, PROT_READ, marked);
+	return hf_detail_map_zeros(from, to, PROT_READ, tag);
 }
 
 /* A huge page can only be replaced as a whole, if it lies in [first, end). */
 static bool replace_huge(hf_region_t *r, uintptr_t address, struct hf_detail_region_pages lost,
-			 uintptr_t first, uintptr_t end, bool marked)
+			 uintptr_t first, uintptr_t end, int tag)
 {
 	uint64_t most = UINT64_C(1) << 30;
 
@@ -124,7 +123,7 @@ static bool replace_huge(hf_region_t *r, uintptr_t address, struct hf_detail_reg
 		if (huge.from < first || huge.to > end)
 			break;
 		hf_detail_regions_note(&hf_detail_open_regions, r, huge);
-		if (replace(r, huge, marked))
+		if (replace(r, huge, tag))
 			return true;
 	}
 	return false;
@@ -157,10 +156,10 @@ static enum answer replace_lost(hf_region_t *r, uintptr_t address)
 	uintptr_t page = hf_detail_page_down(address), first = hf_detail_page_down(r->base);
 	uintptr_t end = hf_detail_region_end_page(r);
 	struct hf_detail_regions *all = &hf_detail_open_regions;
-	struct hf_detail_region_pages lost = { page, page + all->page, 0 }, noted;
+	struct hf_detail_region_pages lost = { page, page + all->page, 0 };
 	struct hf_detail_mapping m;
 	enum answer answer = REPEAT;
-	int error = hf_detail_mapping_at(page, &m);
+	int error = hf_detail_mapping_at(page, &m), tag = error ? HF_DETAIL_ZEROS_UNMARKED : 0;
 	bool is_replaced = !error && hf_detail_may_be_zeros(&m); /* by another thread */
 
 	/* Unmapped, or about to be replaced by another thread. */
@@ -179,13 +178,11 @@ static enum answer replace_lost(hf_region_t *r, uintptr_t address)
 							  : HF_DETAIL_REGION_READ_ONLY);
 		lost.access = hf_atomic32_load_relaxed(&r->access);
 	}
-	noted = lost;
-	noted.to = hf_detail_zeros_behind((uintptr_t)lost.to, end);
-	hf_detail_regions_note(all, r, noted); /* G1 */
-	if (is_replaced || replace(r, lost, !error))
+	hf_detail_regions_note(all, r, lost); /* G1 */
+	if (is_replaced || replace(r, lost, tag))
 		return REPEAT;
 	return replace_huge(r, address, lost, first > m.from ? first : m.from,
-			    end < m.to ? end : m.to, !error)
+			    end < m.to ? end : m.to, tag)
 		       ? REPEAT
 		       : PASS_ON;
 }
@@ -275,6 +272,33 @@ bool hf_detail_region_handle(int signal, const siginfo_t *info, void *context,
 		(void)hf_detail_region_look_up_file(r);
 	errno = error;
 	return answer != PASS_ON;
+}
+
+/* ---- a region that begins after a loss ------------------------------------------------------ */
+
+void hf_detail_region_inherit(hf_region_t *r)
+{
+	struct hf_detail_regions *all = &hf_detail_open_regions;
+	struct hf_detail_region_pages lost = hf_detail_regions_lost_before(all, r);
+	struct hf_detail_mapping m = anything;
+	uint64_t none = HF_DETAIL_REGION_NONE;
+	int kept = errno, error;
+
+	for (uintptr_t at = (uintptr_t)lost.from; at < lost.to; at = m.to) {
+		error = hf_detail_mapping_at(at, &m);
+		if (error == -ENOENT || (!error && m.from >= lost.to))
+			break;
+		if (error)
+			m = anything;
+		else if (!hf_detail_may_be_zeros(&m))
+			continue;
+		hf_detail_region_set_access(r, lost.access);
+		hf_detail_region_note(all, r, at > r->base ? at : r->base);
+		if (m.writable) /* later writes don't fault: the whole loss counts as written */
+			(void)hf_atomic64_try_cmpxchg_seq_cst(&r->written, &none,
+							      hf_atomic64_load_seq_cst(&r->lost));
+	}
+	errno = kept;
 }
 
 /* ---- the end of a region that does not know its file ---------------------------------------- */

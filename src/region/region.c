@@ -12,34 +12,24 @@
 #include <unistd.h>
 
 #include "../env/env.h"
-#include "../nofault/handler.h"
 #include "../nofault/implementation.h"
-#include "file.h"
 #include "holdfast/report.h"
 #include "regions.h"
 
-struct hf_detail_regions hf_detail_open_regions = { .page = 4096 }; /* set before main() */
+struct hf_detail_regions hf_detail_open_regions = {
+	.process = { .is_listed = true }, .page = 4096, /* set before main() */
+};
 
 /* For debuggers. */
 static const struct hf_detail_regions *const hf_detail_regions_here
 	__attribute__((used)) = &hf_detail_open_regions;
-HF_DETAIL_DEBUGGERS_KNOW(HF_DETAIL_REGION_SHARDS == 16 &&
-			 sizeof(struct hf_detail_region_shard) == 64 &&
-			 offsetof(struct hf_detail_regions, process) == 16 * 64 &&
+HF_DETAIL_DEBUGGERS_KNOW(offsetof(struct hf_detail_regions, process) == 8 &&
 			 offsetof(struct hf_detail_region_thread, next) == 8);
 HF_DETAIL_DEBUGGERS_KNOW(offsetof(hf_region_t, lost) == 8 && offsetof(hf_region_t, written) == 16 &&
 			 offsetof(hf_region_t, fd) == 28 && offsetof(hf_region_t, base) == 32 &&
 			 offsetof(hf_region_t, jump) == 32 + 2 * sizeof(void *));
 
 __thread struct hf_detail_region_thread hf_detail_my_regions;
-
-/* The stacks of threads lie at equal distances, so the low bits would be the same for all. */
-static struct hf_detail_region_shard *my_shard(void)
-{
-	uint64_t mixed = (uint64_t)(uintptr_t)&hf_detail_my_regions * 0x9e3779b97f4a7c15u;
-
-	return &hf_detail_open_regions.shard[(mixed >> 32) % HF_DETAIL_REGION_SHARDS];
-}
 
 /* ---- a thread that ends --------------------------------------------------------------------- */
 
@@ -50,8 +40,7 @@ static __thread int region_rounds __attribute__((tls_model("initial-exec")));
 
 /*
  * Other destructors may still end the thread's regions. So this function asks to be called again,
- * until the last round but one, as that of validation does. The regions may have been in stack
- * frames that are gone: none of them is read.
+ * until the last round but one. The regions may have been in frames that are gone: none is read.
  */
 static void region_end_of_thread(void *value)
 {
@@ -63,19 +52,22 @@ static void region_end_of_thread(void *value)
 		return;
 	}
 	region_rounds = 0;
-	if (newest) {
-		hf_detail_regions_drop(&hf_detail_open_regions, &hf_detail_my_regions, my_shard());
+	hf_detail_my_regions.leaves = true; /* if another destructor begins one */
+	if (hf_detail_my_regions.is_listed)
+		hf_detail_regions_drop(&hf_detail_open_regions, &hf_detail_my_regions);
+	if (newest)
 		hf_report_at(HF_REPORT_REGION_OPEN_AT_EXIT, (void *)(uintptr_t)newest, NULL);
-	}
 }
 
 void hf_detail_region_open(hf_region_t *r)
 {
-	if (region_rounds == 0 && has_region_key) {
+	if (HF_UNLIKELY(region_rounds == 0)) {
 		region_rounds = 1;
-		(void)pthread_setspecific(region_key, &hf_detail_my_regions);
+		if (!has_region_key || pthread_setspecific(region_key, &hf_detail_my_regions))
+			hf_detail_my_regions.leaves = true;
 	}
-	hf_detail_regions_add(&hf_detail_open_regions, &hf_detail_my_regions, my_shard(), r);
+	if (hf_detail_regions_add(&hf_detail_open_regions, &hf_detail_my_regions, r))
+		hf_detail_region_inherit(r);
 }
 
 /* ---- begin -------------------------------------------------------------------------------- */
@@ -121,7 +113,6 @@ int hf_detail_region_prepare(hf_region_t *r, const void *base, size_t len)
 	memset(r, 0, sizeof(*r));
 	hf_atomic64_store_relaxed(&r->lost, HF_DETAIL_REGION_NONE);
 	hf_atomic64_store_relaxed(&r->written, HF_DETAIL_REGION_NONE);
-	hf_detail_region_no_zeros(r);
 	r->fd = -1;
 	r->base = start;
 	r->len = len;
@@ -168,13 +159,16 @@ int hf_region_begin_process(hf_region_t *region, const void *base, size_t len)
 {
 	struct hf_detail_regions *all = &hf_detail_open_regions;
 	int error = hf_detail_region_prepare(region, base, len);
+	bool may_inherit;
 
 	if (error)
 		return error;
 	region->of_process = (uint64_t)(uintptr_t)&hf_detail_my_regions;
 	hf_mutex_lock(&all->lock);
-	hf_detail_regions_add(all, &all->process, NULL, region);
+	may_inherit = hf_detail_regions_add(all, &all->process, region);
 	hf_mutex_unlock(&all->lock);
+	if (may_inherit)
+		hf_detail_region_inherit(region);
 	return 0;
 }
 
@@ -183,11 +177,11 @@ int hf_region_begin_process(hf_region_t *region, const void *base, size_t len)
 static bool remove_region(hf_region_t *r)
 {
 	struct hf_detail_regions *all = &hf_detail_open_regions;
-	bool found = hf_detail_regions_remove(&hf_detail_my_regions, my_shard(), r);
+	bool found = hf_detail_regions_remove(all, &hf_detail_my_regions, r);
 
 	if (!found) {
 		hf_mutex_lock(&all->lock);
-		found = hf_detail_regions_remove(&all->process, NULL, r);
+		found = hf_detail_regions_remove(all, &all->process, r);
 		hf_mutex_unlock(&all->lock);
 	}
 	if (found)
@@ -196,8 +190,8 @@ static bool remove_region(hf_region_t *r)
 }
 
 /*
- * G1: as long as the zeros are mapped, a region that begins must find an open one to inherit the
- * loss from. So a region that knows its file maps it again while it is still open. A later loss is
+ * G1: as long as the zeros are mapped, a region that begins must find an open one that has lost
+ * them. So a region that knows its file maps it again while it is still open. A later loss is
  * noted in the region of the thread that faults, too, and settled by its end. Returns 0 or -errno.
  */
 static int map_again_while_open(hf_region_t *r, uint64_t *mapped)
@@ -294,15 +288,9 @@ static void region_in_child(void)
 	struct hf_detail_regions *all = &hf_detail_open_regions;
 	struct hf_detail_region_thread *mine = &hf_detail_my_regions;
 
-	for (unsigned int i = 0; i < HF_DETAIL_REGION_SHARDS; i++) {
-		hf_atomic64_store_relaxed(&all->shard[i].top, 0);
-		hf_mutex_init(&all->shard[i].lock);
-	}
 	hf_mutex_init(&all->lock);
-	hf_mutex_init(&all->healing);
 	hf_atomic64_store_relaxed(&mine->next, 0);
-	if (hf_atomic64_load_relaxed(&mine->top))
-		hf_atomic64_store_relaxed(&my_shard()->top, (uint64_t)(uintptr_t)mine);
+	hf_atomic64_store_relaxed(&all->threads, mine->is_listed ? (uint64_t)(uintptr_t)mine : 0);
 	hf_atomic32_store_relaxed(&all->grace.inside[0], 0);
 	hf_atomic32_store_relaxed(&all->grace.inside[1], 0);
 	hf_atomic32_store_relaxed(&all->losses, 0);

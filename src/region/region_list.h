@@ -6,22 +6,21 @@
  * because tests/model/region.cpp includes it alone, and the compiler inlines it into begin and end.
  *
  * State
- *   Each thread has a list of its regions, the newest first, in its own memory. While it is not
- *   empty, the thread is in one of 16 lists of threads (shards), to avoid contention on one lock.
- *   Regions of the process are in the list of a pseudo-thread, `process`, which is always searched.
+ *   Each thread has a list of its regions, the newest first, in its own memory. From its first
+ *   region to its end the thread is in the list of threads. Regions of the process are in the list
+ *   of a pseudo-thread, `process`, which is always searched.
  *
- *        shard[i].top -> thread -> thread        thread.top -> region -> region
+ *        threads -> thread -> thread             thread.top -> region -> region
  *        process.top -> region -> region
  *
  * Invariants
  *   G1  A region reports every page of its range that was replaced, by whichever thread. The loss
  *       is noted before the zeros can be read: in the faulting thread's region first, then in all
- *       regions that overlap the lost part. A region that begins later inherits the loss from each
- *       open region that was open when it happened, for as long as the zeros are mapped; an
- *       inherited loss is not passed on. So it is with the first write into lost pages, after which
- *       no other write there faults. Both sides are sequentially consistent, so one of the two sees
- *       the other. A region that knows its file maps it again while it is still open; that
- *       ends the loss for all.
+ *       regions that overlap the lost part. So is the first write into lost pages, after which no
+ *       other write there faults. A region that begins later asks the kernel which lost pages of
+ *       the regions that are still open are zeros now, and can be written: for that it waits until
+ *       the handlers that did not find it in the lists have mapped theirs. The list and the counts
+ *       are sequentially consistent, so a handler finds the region, or the region waits for it.
  *   G2  A handler reads a region of another thread only between hf_grace_enter() and _leave(), and
  *       hf_region_end() waits for handlers that are inside (src/nofault/grace.h). After it, the
  *       caller may reuse the region's memory. Without handlers this costs two loads.
@@ -33,36 +32,22 @@
  *   G5  Only pages of the range are replaced, and only for SIGBUS with BUS_ADRERR or gVisor's code.
  *   G6  A fault replaces pages of the mapping in which it happened and of no other, and a region
  *       that knows its file those of that file at that place. What it makes writable is zeros, and
- *       what the end maps over is zeros or that file. Each is looked up just before: a thread that
- *       unmaps the range and maps something else there between the look and the mmap() is not seen.
- *   R1  A list of threads grows at its top by compare-and-swap, and shrinks under the shard's lock.
- *       A reader finds each element that stays in the list: a removed one keeps its pointer until
- *       no reader is inside.
+ *       what the end maps over is zeros or that file. Each is looked up just before; what another
+ *       thread maps between the look and the mmap() is not seen.
+ *   R1  The list of threads grows at its top by compare-and-swap, and shrinks under `lock`. A
+ *       reader finds each element that stays in the list: a removed one keeps its pointer until no
+ *       reader is inside.
  *   R2  `losses` counts the open regions with a loss. It is incremented before the region is
  *       marked. Those of a thread that ended with open regions stay counted, since they cannot be
  *       read any more: from then on each begin looks at all open regions, in vain.
- *   R3  A list that a misuse has made a circle (a region that was begun in two threads; a thread
- *       that ended with an open region, whose memory another has got) is followed for
- *       HF_DETAIL_REGION_MOST steps and no more: a signal handler must return.
- *   R4  The valid span of a region that was open at a loss is its pages that may be zeros since. An
- *       addition is counted in `zeros`, and made, before the pages are replaced. A region that
- *       begins meanwhile and finds the span of the faulting thread's region half changed was in the
- *       lists before the rest of the change, so the thread meets it there (G1). A region that
- *       begins later has an empty span, even if it inherits.
- *   R5  A thread that maps the file again then removes its pages from the spans: it writes the
- *       other span, and makes that the valid one. It reads `zeros` of all regions, then waits for
- *       the handlers to return: so the additions that it has read are complete, their zeros were
- *       mapped before the file, and nobody uses the other span any more. An addition since then has
- *       changed `zeros`, and its region keeps all.
+ *   R3  A misuse can make a list a circle (a region that was begun in two threads; a thread that
+ *       ended with an open region, whose memory another has got). A signal handler must return, so
+ *       it follows a list for HF_DETAIL_REGION_MOST steps and no more.
  */
 #include "../nofault/grace.h"
 #include "holdfast/region.h"
 
-#ifndef HF_DETAIL_REGION_SHARDS
-#define HF_DETAIL_REGION_SHARDS 16
-#endif
-
-/* R3: the most regions of a thread, and threads of a shard, that are searched. */
+/* R3: the most regions of a thread, and threads, that are searched. */
 #define HF_DETAIL_REGION_MOST 65536u
 
 /* The model substitutes a simpler lock, and checks which regions are read. */
@@ -76,22 +61,18 @@ typedef hf_mutex_t hf_detail_region_lock_t;
 
 struct hf_detail_region_thread {
 	hf_atomic64_t top;  /* struct hf_region *, the newest */
-	hf_atomic64_t next; /* struct hf_detail_region_thread *, in its shard */
+	hf_atomic64_t next; /* struct hf_detail_region_thread * */
+	bool is_listed;     /* as `process` for ever, which needs no list */
+	bool leaves;        /* with its last region: nothing removes it when it ends */
 };
 
-struct hf_detail_region_shard {
-	hf_atomic64_t top; /* struct hf_detail_region_thread * */
-	hf_detail_region_lock_t lock;
-} HF_ALIGNED(64);
-
 struct hf_detail_regions {
-	struct hf_detail_region_shard shard[HF_DETAIL_REGION_SHARDS];
+	hf_atomic64_t threads; /* struct hf_detail_region_thread * */
 	struct hf_detail_region_thread process;
-	hf_detail_region_lock_t lock;    /* for changes of `process`, and waiting */
-	hf_atomic32_t losses;            /* R2 */
-	struct hf_grace grace;           /* for readers of all lists */
-	uint64_t page;                   /* bytes of one; set before there are regions */
-	hf_detail_region_lock_t healing; /* R5. Its holder may wait for a file, so no other lock */
+	hf_detail_region_lock_t lock; /* for changes of `process`, R1, and waiting */
+	hf_atomic32_t losses;         /* R2 */
+	struct hf_grace grace;        /* for readers of all lists */
+	uint64_t page;                /* bytes of one; set before there are regions */
 };
 
 static inline hf_region_t *hf_detail_region_of(uint64_t p)
@@ -129,48 +110,6 @@ struct hf_detail_region_pages {
 	uint32_t access;
 };
 
-/* R4: a region that has just begun. */
-static inline void hf_detail_region_no_zeros(hf_region_t *r)
-{
-	hf_atomic64_store_relaxed(&r->zeros, 0);
-	hf_atomic64_store_relaxed(&r->span[0].from, UINT64_MAX);
-	hf_atomic64_store_relaxed(&r->span[0].to, 0);
-}
-
-/* R4: the pages of the region that may be zeros, by what `zeros` was. */
-static inline struct hf_detail_region_pages hf_detail_region_zeros(const hf_region_t *r,
-								   uint64_t zeros)
-{
-	const struct hf_detail_region_span *span = &r->span[zeros & 1];
-	struct hf_detail_region_pages pages = {
-		hf_atomic64_load_seq_cst(&span->from),
-		hf_atomic64_load_seq_cst(&span->to),
-		hf_atomic32_load_relaxed(&r->access),
-	};
-
-	return pages;
-}
-
-/* R4: adds those of these pages that are the region's, before they are replaced. Called inside. */
-static inline void hf_detail_region_add_zeros(hf_region_t *r, struct hf_detail_region_pages lost,
-					      uint64_t page)
-{
-	uint64_t start = r->base & ~(page - 1), end = (r->base + r->len + page - 1) & ~(page - 1);
-	uint64_t from = lost.from > start ? lost.from : start, to = lost.to < end ? lost.to : end;
-	uint64_t zeros = hf_atomic64_load_seq_cst(&r->zeros), old;
-	struct hf_detail_region_span *span;
-
-	while (!hf_atomic64_try_cmpxchg_seq_cst(&r->zeros, &zeros, zeros + 2))
-		;
-	span = &r->span[zeros & 1];
-	old = hf_atomic64_load_seq_cst(&span->from);
-	while (from < old && !hf_atomic64_try_cmpxchg_seq_cst(&span->from, &old, from))
-		;
-	old = hf_atomic64_load_seq_cst(&span->to);
-	while (old < to && !hf_atomic64_try_cmpxchg_seq_cst(&span->to, &old, to))
-		;
-}
-
 /* The first answer is kept: once the page is zeros, the kernel's answer is about those. */
 static inline void hf_detail_region_set_access(hf_region_t *r, uint32_t access)
 {
@@ -180,23 +119,15 @@ static inline void hf_detail_region_set_access(hf_region_t *r, uint32_t access)
 }
 
 /* Notes the loss if the region has some of these pages. */
-static inline bool hf_detail_region_note_pages(struct hf_detail_regions *all, hf_region_t *r,
-					       const struct hf_detail_region_pages *lost)
-{
-	if (r->base >= lost->to || lost->from >= r->base + r->len)
-		return false;
-	hf_detail_region_set_access(r, lost->access);
-	hf_detail_region_note(all, r, lost->from > r->base ? lost->from : r->base);
-	return true;
-}
-
 static inline void hf_detail_region_note_visit(struct hf_detail_regions *all, hf_region_t *r,
 					       void *data)
 {
 	const struct hf_detail_region_pages *lost = (const struct hf_detail_region_pages *)data;
 
-	if (hf_detail_region_note_pages(all, r, lost))
-		hf_detail_region_add_zeros(r, *lost, all->page);
+	if (r->base >= lost->to || lost->from >= r->base + r->len)
+		return;
+	hf_detail_region_set_access(r, lost->access);
+	hf_detail_region_note(all, r, lost->from > r->base ? lost->from : r->base);
 }
 
 /* Called for each region, by a thread that is inside. */
@@ -218,15 +149,13 @@ static inline void hf_detail_regions_each_of(struct hf_detail_regions *all,
 static inline void hf_detail_regions_each(struct hf_detail_regions *all,
 					  hf_detail_region_visit_t visit, void *data)
 {
-	hf_detail_regions_each_of(all, &all->process, visit, data);
-	for (unsigned int i = 0; i < HF_DETAIL_REGION_SHARDS; i++) {
-		const struct hf_detail_region_thread *t =
-			hf_detail_region_thread_of(hf_atomic64_load_seq_cst(&all->shard[i].top));
+	const struct hf_detail_region_thread *t =
+		hf_detail_region_thread_of(hf_atomic64_load_seq_cst(&all->threads));
 
-		for (unsigned int n = 0; t && n < HF_DETAIL_REGION_MOST; n++) { /* R3 */
-			hf_detail_regions_each_of(all, t, visit, data);
-			t = hf_detail_region_thread_of(hf_atomic64_load_seq_cst(&t->next));
-		}
+	hf_detail_regions_each_of(all, &all->process, visit, data);
+	for (unsigned int n = 0; t && n < HF_DETAIL_REGION_MOST; n++) { /* R3 */
+		hf_detail_regions_each_of(all, t, visit, data);
+		t = hf_detail_region_thread_of(hf_atomic64_load_seq_cst(&t->next));
 	}
 }
 
@@ -236,22 +165,6 @@ static inline void hf_detail_regions_note(struct hf_detail_regions *all, hf_regi
 {
 	hf_detail_region_note_visit(all, finder, &lost);
 	hf_detail_regions_each(all, hf_detail_region_note_visit, &lost);
-}
-
-/* G1: a new region inherits the loss from one that was open at it, and does not pass it on. */
-static inline void hf_detail_region_inherit_visit(struct hf_detail_regions *all, hf_region_t *r,
-						  void *data)
-{
-	hf_region_t *newcomer = (hf_region_t *)data;
-	struct hf_detail_region_pages zeros =
-		hf_detail_region_zeros(r, hf_atomic64_load_seq_cst(&r->zeros));
-	uint64_t none = HF_DETAIL_REGION_NONE;
-
-	if (zeros.from >= zeros.to || !hf_detail_region_note_pages(all, newcomer, &zeros))
-		return;
-	if (hf_atomic64_load_seq_cst(&r->written) != HF_DETAIL_REGION_NONE)
-		(void)hf_atomic64_try_cmpxchg_seq_cst(&newcomer->written, &none,
-						      hf_atomic64_load_seq_cst(&newcomer->lost));
 }
 
 /* G2: when this returns, no reader uses what was removed from the lists before the call. */
@@ -265,102 +178,82 @@ static inline void hf_detail_regions_wait(struct hf_detail_regions *all)
 	HF_DETAIL_REGION_UNLOCK(&all->lock);
 }
 
-/* ---- healing: the file is mapped again (R5) -------------------------------------------------- */
+/* A new region, and its pages that open regions have lost before; from >= to = none. */
+struct hf_detail_region_heir {
+	const hf_region_t *region;
+	struct hf_detail_region_pages lost;
+};
 
-static inline void hf_detail_region_heal_begin_visit(struct hf_detail_regions *all, hf_region_t *r,
-						     void *data)
+static inline void hf_detail_region_inherit_visit(struct hf_detail_regions *all, hf_region_t *r,
+						  void *data)
 {
-	(void)all;
-	(void)data;
-	r->seen = hf_atomic64_load_seq_cst(&r->zeros);
-}
+	struct hf_detail_region_heir *heir = (struct hf_detail_region_heir *)data;
+	struct hf_detail_region_pages *lost = &heir->lost;
+	uint64_t from = hf_atomic64_load_seq_cst(&r->lost), to = r->base + r->len;
+	uint64_t start = heir->region->base, end = start + heir->region->len;
 
-/* R5: before the file is mapped. The caller holds `all->healing` until heal_end() has returned. */
-static inline void hf_detail_regions_heal_begin(struct hf_detail_regions *all)
-{
-	uint32_t parity = hf_grace_enter(&all->grace);
-
-	hf_detail_regions_each(all, hf_detail_region_heal_begin_visit, NULL);
-	hf_grace_leave(&all->grace, parity);
-	hf_detail_regions_wait(all);
-}
-
-/* Keeps the zeros before or after the healed pages; all of them if there would be two parts. */
-static inline void hf_detail_region_heal_end_visit(struct hf_detail_regions *all, hf_region_t *r,
-						   void *data)
-{
-	const struct hf_detail_region_pages *healed = (const struct hf_detail_region_pages *)data;
-	struct hf_detail_region_pages left = hf_detail_region_zeros(r, r->seen);
-	struct hf_detail_region_span *other = &r->span[~r->seen & 1];
-	uint64_t seen = r->seen;
-
-	(void)all;
-	if (left.from >= left.to || healed->to <= left.from || left.to <= healed->from ||
-	    (left.from < healed->from && healed->to < left.to))
+	if (from == HF_DETAIL_REGION_NONE || r->jump) /* it has replaced nothing */
 		return;
-	if (left.from < healed->from) {
-		left.to = healed->from;
-	} else if (healed->to < left.to) {
-		left.from = healed->to;
-	} else {
-		left.from = UINT64_MAX;
-		left.to = 0;
-	}
-	hf_atomic64_store_seq_cst(&other->from, left.from);
-	hf_atomic64_store_seq_cst(&other->to, left.to);
-	(void)hf_atomic64_try_cmpxchg_seq_cst(&r->zeros, &seen, seen ^ 1);
+	from = (from > start ? from : start) & ~(all->page - 1);
+	to = to < end ? to : end;
+	if (from >= to)
+		return;
+	lost->from = from < lost->from ? from : lost->from;
+	lost->to = to > lost->to ? to : lost->to;
+	if (lost->access == HF_DETAIL_REGION_UNKNOWN)
+		lost->access = hf_atomic32_load_relaxed(&r->access);
 }
 
-/* R5: after the file was mapped at these pages again. */
-static inline void hf_detail_regions_heal_end(struct hf_detail_regions *all,
-					      struct hf_detail_region_pages healed)
+/* G1: the pages of a region in the lists that were lost before, and may be zeros now. */
+static inline struct hf_detail_region_pages
+hf_detail_regions_lost_before(struct hf_detail_regions *all, const hf_region_t *r)
 {
-	uint32_t parity = hf_grace_enter(&all->grace);
+	struct hf_detail_region_heir heir = { r, { UINT64_MAX, 0, HF_DETAIL_REGION_UNKNOWN } };
+	uint32_t parity;
 
-	hf_detail_regions_each(all, hf_detail_region_heal_end_visit, &healed);
+	hf_detail_regions_wait(all);
+	parity = hf_grace_enter(&all->grace);
+	hf_detail_regions_each(all, hf_detail_region_inherit_visit, &heir);
 	hf_grace_leave(&all->grace, parity);
+	return heir.lost;
 }
 
 /* ---- regions begin and end ------------------------------------------------------------------ */
 
-/* Opens a region of this thread, or of `all->process` under `all->lock`. */
-static inline void hf_detail_regions_add(struct hf_detail_regions *all,
-					 struct hf_detail_region_thread *thread,
-					 struct hf_detail_region_shard *shard, hf_region_t *r)
+/*
+ * Opens a region of this thread, or of `all->process` under `all->lock`. Returns true: there may be
+ * losses to inherit (hf_detail_regions_lost_before(), without the lock).
+ */
+static inline bool hf_detail_regions_add(struct hf_detail_regions *all,
+					 struct hf_detail_region_thread *thread, hf_region_t *r)
 {
-	uint64_t below = hf_atomic64_load_relaxed(&thread->top);
-
-	hf_atomic64_store_relaxed(&r->below, below);
+	hf_atomic64_store_relaxed(&r->below, hf_atomic64_load_relaxed(&thread->top));
 	hf_atomic64_store_seq_cst(&thread->top, (uint64_t)(uintptr_t)r); /* G3 */
-	if (shard && !below) {
-		uint64_t next = hf_atomic64_load_relaxed(&shard->top);
+	if (HF_UNLIKELY(!thread->is_listed)) {
+		uint64_t next = hf_atomic64_load_relaxed(&all->threads);
 
+		thread->is_listed = true;
 		do { /* R1 */
 			hf_atomic64_store_relaxed(&thread->next, next);
-		} while (!hf_atomic64_try_cmpxchg_seq_cst(&shard->top, &next,
+		} while (!hf_atomic64_try_cmpxchg_seq_cst(&all->threads, &next,
 							  (uint64_t)(uintptr_t)thread));
 	}
-	if (HF_UNLIKELY(hf_atomic32_load_seq_cst(&all->losses))) { /* G1 */
-		uint32_t parity = hf_grace_enter(&all->grace);
-
-		hf_detail_regions_each(all, hf_detail_region_inherit_visit, r);
-		hf_grace_leave(&all->grace, parity);
-	}
+	return HF_UNLIKELY(hf_atomic32_load_seq_cst(&all->losses));
 }
 
 /* R1 */
-static inline void hf_detail_regions_remove_thread(struct hf_detail_region_thread *thread,
-						   struct hf_detail_region_shard *shard)
+static inline void hf_detail_regions_remove_thread(struct hf_detail_regions *all,
+						   struct hf_detail_region_thread *thread)
 {
 	uint64_t me = (uint64_t)(uintptr_t)thread, top = me, next;
 
-	HF_DETAIL_REGION_LOCK(&shard->lock);
+	HF_DETAIL_REGION_LOCK(&all->lock);
 	next = hf_atomic64_load_relaxed(&thread->next); /* only the lock's holder changes it */
-	if (!hf_atomic64_try_cmpxchg_seq_cst(&shard->top, &top, next)) {
+	if (!hf_atomic64_try_cmpxchg_seq_cst(&all->threads, &top, next)) {
 		struct hf_detail_region_thread *t;
 
 		/* Load it again: a failed compare-and-swap does not acquire the element. */
-		t = hf_detail_region_thread_of(hf_atomic64_load_seq_cst(&shard->top));
+		t = hf_detail_region_thread_of(hf_atomic64_load_seq_cst(&all->threads));
 		top = hf_atomic64_load_seq_cst(&t->next);
 		for (unsigned int n = 0; top && top != me && n < HF_DETAIL_REGION_MOST; n++) {
 			t = hf_detail_region_thread_of(top);
@@ -369,12 +262,13 @@ static inline void hf_detail_regions_remove_thread(struct hf_detail_region_threa
 		if (top == me)
 			hf_atomic64_store_seq_cst(&t->next, next);
 	}
-	HF_DETAIL_REGION_UNLOCK(&shard->lock);
+	thread->is_listed = false;
+	HF_DETAIL_REGION_UNLOCK(&all->lock);
 }
 
 /* Removes a region from the list of this thread, or of `all->process` under `all->lock`. */
-static inline bool hf_detail_regions_remove(struct hf_detail_region_thread *thread,
-					    struct hf_detail_region_shard *shard, hf_region_t *r)
+static inline bool hf_detail_regions_remove(struct hf_detail_regions *all,
+					    struct hf_detail_region_thread *thread, hf_region_t *r)
 {
 	uint64_t me = (uint64_t)(uintptr_t)r, at = hf_atomic64_load_relaxed(&thread->top), below;
 	hf_region_t *above = NULL;
@@ -387,18 +281,17 @@ static inline bool hf_detail_regions_remove(struct hf_detail_region_thread *thre
 		return false;
 	below = hf_atomic64_load_relaxed(&r->below);
 	hf_atomic64_store_seq_cst(above ? &above->below : &thread->top, below); /* G3 */
-	if (shard && !above && !below)
-		hf_detail_regions_remove_thread(thread, shard);
+	if (HF_UNLIKELY(thread->leaves) && !above && !below)
+		hf_detail_regions_remove_thread(all, thread);
 	return true;
 }
 
-/* Empties the list of a thread that ends, without a look at its regions. */
+/* Removes a thread that ends, without a look at its regions. */
 static inline void hf_detail_regions_drop(struct hf_detail_regions *all,
-					  struct hf_detail_region_thread *thread,
-					  struct hf_detail_region_shard *shard)
+					  struct hf_detail_region_thread *thread)
 {
 	hf_atomic64_store_seq_cst(&thread->top, 0);
-	hf_detail_regions_remove_thread(thread, shard);
+	hf_detail_regions_remove_thread(all, thread);
 	hf_detail_regions_wait(all);
 }
 

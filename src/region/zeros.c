@@ -69,15 +69,6 @@ bool hf_detail_may_be_zeros(const struct hf_detail_mapping *m)
 	       (lacks_mark() && is_anonymous(m) && m->readable && m->writable);
 }
 
-uintptr_t hf_detail_zeros_behind(uintptr_t to, uintptr_t end)
-{
-	struct hf_detail_mapping m;
-
-	while (to < end && !hf_detail_mapping_at(to, &m) && m.from <= to && hf_detail_is_zeros(&m))
-		to = m.to;
-	return to < end ? to : end;
-}
-
 /* Checks what it opens: somebody may have put another file there. Returns a descriptor, or -1. */
 static int open_dev_zero(void)
 {
@@ -120,16 +111,16 @@ static bool is_refused_to_all(int error)
 	return error == ENOMEM || error == EAGAIN || error == EINVAL;
 }
 
-/* @mark 0 = none */
-static bool map_zeros(uintptr_t from, uintptr_t to, int prot, uint64_t mark)
+bool hf_detail_map_zeros(uintptr_t from, uintptr_t to, int prot, int tag)
 {
 	const int flags = MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE;
-	int fd = mark ? open_dev_zero() : -1;
+	int fd = tag != HF_DETAIL_ZEROS_UNMARKED ? open_dev_zero() : -1;
 	void *at = (void *)from, *mapped = MAP_FAILED;
 
 	if (fd >= 0) {
 		look_for_mark(fd);
-		mapped = hf_detail_map(at, to - from, prot, flags, fd, mark + from);
+		mapped = hf_detail_map(at, to - from, prot, flags, fd,
+				       (ZEROS_MARK | (uint64_t)tag << TAG_SHIFT) + from);
 		(void)syscall(SYS_close, fd);
 	}
 	if (fd < 0 || (mapped == MAP_FAILED && !is_refused_to_all(errno))) {
@@ -137,16 +128,6 @@ static bool map_zeros(uintptr_t from, uintptr_t to, int prot, uint64_t mark)
 		mapped = hf_detail_map(at, to - from, prot, flags | MAP_ANONYMOUS, -1, 0);
 	}
 	return mapped == at;
-}
-
-bool hf_detail_map_zeros(uintptr_t from, uintptr_t to, int prot, bool marked)
-{
-	return map_zeros(from, to, prot, marked ? ZEROS_MARK : 0);
-}
-
-bool hf_detail_map_tagged_zeros(uintptr_t from, uintptr_t to, int prot, uint32_t tag)
-{
-	return map_zeros(from, to, prot, ZEROS_MARK | (uint64_t)tag << TAG_SHIFT);
 }
 
 uint32_t hf_detail_zeros_tag(const struct hf_detail_mapping *zeros)

@@ -17,7 +17,7 @@
 #include <sys/types.h>
 
 #include "holdfast/internal/atomic.h"
-#include "mapping.h"
+#include "../env/maps.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -30,25 +30,17 @@ enum hf_detail_zeros_mark {
 
 extern hf_atomic32_t hf_detail_zeros_mark;
 
-/* Is it zeros that we have mapped, and, where they lack the mark, nobody has written to? */
+/* Is it zeros of ours? Where they lack the mark: to which nobody has written; or somebody may. */
 bool hf_detail_is_zeros(const struct hf_detail_mapping *m);
-
-/* The same, or where they lack the mark, zeros that somebody may have written to? */
 bool hf_detail_may_be_zeros(const struct hf_detail_mapping *m);
 
-/* The end of the zeros that follow @to without a gap, at most @end. */
-uintptr_t hf_detail_zeros_behind(uintptr_t to, uintptr_t end);
+enum { HF_DETAIL_ZEROS_TAGS = 1 << 12, HF_DETAIL_ZEROS_UNMARKED = -1 };
 
 /*
- * Replaces pages by zeros; by anonymous memory, of which neighbours merge, if not @marked. Returns
- * false, with errno, if the kernel refuses; EINVAL: pages are huge.
+ * Replaces pages by zeros with a tag; or unmarked, by anonymous memory, of which neighbours merge.
+ * Returns false, with errno, if the kernel refuses; EINVAL: pages are huge.
  */
-bool hf_detail_map_zeros(uintptr_t from, uintptr_t to, int prot, bool marked);
-
-enum { HF_DETAIL_ZEROS_TAGS = 1 << 12 };
-
-/* The same, marked, and with a @tag below that. */
-bool hf_detail_map_tagged_zeros(uintptr_t from, uintptr_t to, int prot, uint32_t tag);
+bool hf_detail_map_zeros(uintptr_t from, uintptr_t to, int prot, int tag);
 
 /* The tag of zeros; 0 if they lack the mark. */
 uint32_t hf_detail_zeros_tag(const struct hf_detail_mapping *zeros);

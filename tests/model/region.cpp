@@ -10,29 +10,24 @@
  *       loss was still open when its own had begun.
  *   G2  A region is accessed only before its end: its memory is reused (a plain write) at once.
  *   R2  When all regions have ended, the count of losses is 0.
- *   R5  With `Heals` a finder maps the file again before its region ends, as a region that knows
- *       its file does. A region that begins after the last of these reports nothing, even if
- *       another region that was open at the loss, or that inherited it, is still open. A thread
- *       that reads zeros mapped in the meantime finds that reported (G1).
+ *   With `heals` a finder maps the file again before its region ends, as a region that knows its file
+ *       does. A region that begins after the last of these reports nothing, even if another region
+ *       that was open at the loss, or that inherited it, is still open. A thread that reads zeros
+ *       mapped in the meantime finds that reported (G1).
  *
- * Own mutants: `end` does not wait for threads that are accessing the region; `heal` does not wait
- * for threads that are about to map zeros; `pass_on` passes on a loss that the region only
- * inherited; `keep` does not clear a loss after healing it.
+ * Own mutants: `end` does not wait for threads that are accessing the region; `begin` looks at the
+ * page before it has waited for threads that are about to map zeros.
  */
 // MUTANT: begin_is_seen HF_MUTANT=cmpxchg64_seq_cst HF_MUTANT_IN=hf_detail_regions_add
 // MUTANT: nested_begin_is_seen HF_MUTANT=store64_seq_cst HF_MUTANT_IN=hf_detail_regions_add HF_MODEL_ONLY="one finds it, one reads with"
 // MUTANT: begin_looks HF_MUTANT=load_seq_cst HF_MUTANT_IN=hf_detail_regions_add
+// MUTANT: begin_waits HF_MUTANT=own HF_MUTANT_IN=begin
 // MUTANT: note_counts_first HF_MUTANT=fetch_add_seq_cst HF_MUTANT_IN=hf_detail_region_note
 // MUTANT: each_thread_is_met HF_MUTANT=load64_seq_cst HF_MUTANT_IN=hf_detail_regions_each
 // MUTANT: each_region_is_met HF_MUTANT=load64_seq_cst HF_MUTANT_IN=hf_detail_regions_each_of HF_MODEL_ONLY="one finds it, one reads with"
 // MUTANT: end_is_seen HF_MUTANT=store64_seq_cst HF_MUTANT_IN=hf_detail_regions_remove HF_MODEL_ONLY="one finds it, one reads with"
 // MUTANT: end_looks HF_MUTANT=load_seq_cst HF_MUTANT_IN=hf_detail_regions_wait
 // MUTANT: end_waits HF_MUTANT=own HF_MUTANT_IN=end
-// MUTANT: heal_waits HF_MUTANT=own HF_MUTANT_IN=heal HF_MODEL_ONLY="one heals, then"
-// MUTANT: heal_compares HF_MUTANT=own HF_MUTANT_IN=compare HF_MODEL_ONLY="one heals, then"
-// MUTANT: heal_ends_it HF_MUTANT=own HF_MUTANT_IN=keep HF_MODEL_ONLY="one heals, then begins"
-// MUTANT: inherited_loss_is_not_passed_on HF_MUTANT=own HF_MUTANT_IN=pass_on HF_MODEL_ONLY="one heals, then begins"
-// MUTANT: zeros_are_noted_first HF_MUTANT=cmpxchg64_seq_cst HF_MUTANT_IN=hf_detail_region_add_zeros
 #define HF_ENV_HAS_REGION 1
 #include "run.h"
 
@@ -45,7 +40,6 @@ typedef hf_spinlock_t hf_detail_region_lock_t;
 #define HF_DETAIL_REGION_LOCK hf_spinlock_lock
 #define HF_DETAIL_REGION_UNLOCK hf_spinlock_unlock
 #define HF_DETAIL_REGION_LOOK(region) look_at(region)
-#define HF_DETAIL_REGION_SHARDS 1
 #include "../../src/region/region_list.h"
 
 enum { PAGE = 4096, BASE = 16 * PAGE };
@@ -74,11 +68,11 @@ protected:
 	regions()
 	{
 		now = this;
-		hf_atomic64_store_relaxed(&all_.shard[0].top, 0);
-		hf_atomic32_store_relaxed(&all_.shard[0].lock.word, 0);
+		hf_atomic64_store_relaxed(&all_.threads, 0);
 		hf_atomic64_store_relaxed(&all_.process.top, 0);
+		all_.process.is_listed = true;
+		all_.process.leaves = false;
 		hf_atomic32_store_relaxed(&all_.lock.word, 0);
-		hf_atomic32_store_relaxed(&all_.healing.word, 0);
 		hf_atomic32_store_relaxed(&all_.losses, 0);
 		hf_atomic32_store_relaxed(&all_.grace.parity, 0);
 		hf_atomic32_store_relaxed(&all_.grace.inside[0], 0);
@@ -87,6 +81,8 @@ protected:
 		for (hf_detail_region_thread &t : list_) {
 			hf_atomic64_store_relaxed(&t.top, 0);
 			hf_atomic64_store_relaxed(&t.next, 0);
+			t.is_listed = false;
+			t.leaves = true; /* with each last region */
 		}
 		for (plain &p : there_)
 			set(p, 0);
@@ -102,14 +98,23 @@ protected:
 		hf_atomic64_store_relaxed(&r->below, 0);
 		hf_atomic64_store_relaxed(&r->lost, HF_DETAIL_REGION_NONE);
 		hf_atomic64_store_relaxed(&r->written, HF_DETAIL_REGION_NONE);
-		hf_detail_region_no_zeros(r);
 		hf_atomic32_store_relaxed(&r->access, HF_DETAIL_REGION_UNKNOWN);
 		r->base = base;
 		r->len = PAGE;
 		r->jump = NULL;
-		r->seen = 0;
-		hf_detail_regions_add(&all_, thread ? thread : &all_.process,
-				      thread ? &all_.shard[0] : NULL, r);
+		if (hf_detail_regions_add(&all_, thread ? thread : &all_.process, r))
+			inherit(r);
+	}
+
+	/* As hf_detail_region_inherit(), which asks the kernel what is mapped. */
+	void inherit(hf_region_t *r)
+	{
+		bool early = hf_atomic32_load_acquire(&zeros_) != 0;
+		hf_detail_region_pages lost = hf_detail_regions_lost_before(&all_, r);
+		bool zeros = is_own("begin") ? early : hf_atomic32_load_acquire(&zeros_) != 0;
+
+		if (lost.from < lost.to && zeros)
+			hf_detail_region_note(&all_, r, r->base);
 	}
 
 	bool is_lost(unsigned int n)
@@ -121,8 +126,7 @@ protected:
 	/* Returns whether a loss was recorded. */
 	bool end(unsigned int n, unsigned int thread)
 	{
-		check(hf_detail_regions_remove(&list_[thread], &all_.shard[0], &region_[n]),
-		      "it is open");
+		check(hf_detail_regions_remove(&all_, &list_[thread], &region_[n]), "it is open");
 		if (!is_own("end"))
 			hf_detail_regions_wait(&all_);
 		bool lost = is_lost(n);
@@ -143,33 +147,8 @@ protected:
 		hf_grace_leave(&all_.grace, parity);
 	}
 
-	void see_again()
-	{
-		uint32_t parity = hf_grace_enter(&all_.grace);
-
-		hf_detail_regions_each(&all_, hf_detail_region_heal_begin_visit, NULL);
-		hf_grace_leave(&all_.grace, parity);
-	}
-
-	/*
-	 * As hf_region_end() of a region that knows its file: the page has the file's data again.
-	 */
-	void heal()
-	{
-		hf_detail_region_pages healed = { BASE, BASE + PAGE, 0 };
-
-		HF_DETAIL_REGION_LOCK(&all_.healing);
-		if (is_own("heal"))
-			see_again(); /* without waiting */
-		else
-			hf_detail_regions_heal_begin(&all_);
-		hf_atomic32_store_release(&zeros_, 0);
-		if (is_own("compare"))
-			see_again();
-		if (!is_own("keep"))
-			hf_detail_regions_heal_end(&all_, healed);
-		HF_DETAIL_REGION_UNLOCK(&all_.healing);
-	}
+	/* As hf_region_end() of a region that knows its file: the page has the file's data again. */
+	void heal() { hf_atomic32_store_release(&zeros_, 0); }
 
 public:
 	static regions *now;
@@ -301,24 +280,13 @@ class window : public regions {
 	enum { HEALS, READS, OTHER };
 	hf_atomic32_t open_; /* is OTHER open? */
 
-	void begin(unsigned int n, unsigned int thread)
-	{
-		regions::begin(n, &list_[thread]);
-		if (is_own("pass_on") &&
-		    hf_atomic64_load_seq_cst(&region_[n].lost) != HF_DETAIL_REGION_NONE) {
-			hf_detail_region_pages pages = { BASE, BASE + PAGE, 0 };
-
-			hf_detail_region_add_zeros(&region_[n], pages, PAGE);
-		}
-	}
-
 public:
 	window()
 	{
 		hf_atomic32_store_relaxed(&open_, 1);
-		begin(HEALS, 0);
+		begin(HEALS, &list_[0]);
 		if (Loses)
-			begin(OTHER, 1);
+			begin(OTHER, &list_[1]);
 		lose(HEALS);
 	}
 
@@ -328,12 +296,12 @@ public:
 			if (Loses)
 				lose(OTHER);
 			else
-				begin(OTHER, 1);
+				begin(OTHER, &list_[1]);
 			(void)hf_atomic32_fetch_add_seq_cst(&open_, ~0u);
 			return;
 		}
 		heal();
-		begin(READS, 0);
+		begin(READS, &list_[0]);
 		bool early = hf_atomic32_load_seq_cst(&open_) != 0;
 		bool zeros = hf_atomic32_load_acquire(&zeros_) != 0;
 		bool lost = is_lost(READS);

@@ -129,16 +129,19 @@ TEST_F(RegionSystem, AnEndAtAHigherPriority)
 				 });
 }
 
-TEST_F(RegionSystem, AHealingEndAtAHigherPriority)
+TEST_F(RegionSystem, ABeginAfterALossAtAHigherPriority)
 {
 	EXPECT_AT_TWO_PRIORITIES([](auto holds) { as_a_handler(holds); },
 				 [] {
 					 Map map(2);
 					 hf_region_t r;
+					 hf_region_t later;
 
-					 MUST(map.begin_file(&r) == 0);
+					 MUST(map.begin(&r) == 0);
 					 map.cut(page);
 					 MUST(read(map.at + page) == 0);
+					 MUST(map.begin(&later) == 0);
+					 MUST(hf_region_end(&later, nullptr) == page);
 					 MUST(hf_region_end(&r, nullptr) == page);
 				 });
 }

@@ -231,7 +231,8 @@ static bool replace(uintptr_t address, const void *code)
 		m = (struct hf_detail_mapping){ .from = page, .to = page + size };
 		if (!hf_atomic32_load_relaxed(&has_lost))
 			report_loss("(/proc does not say what)", &m, page, code);
-		return hf_detail_map_zeros(page, m.to, PROT_READ | PROT_WRITE, false);
+		return hf_detail_map_zeros(page, m.to, PROT_READ | PROT_WRITE,
+					   HF_DETAIL_ZEROS_UNMARKED);
 	}
 	if (hf_detail_is_zeros(&m))
 		return true; /* another thread was faster */
@@ -242,7 +243,7 @@ static bool replace(uintptr_t address, const void *code)
 		report_loss(path, &m, page, code);
 		tag = add_loss(&m, path);
 	}
-	if (!hf_detail_map_tagged_zeros(page, m.to, PROT_READ, tag))
+	if (!hf_detail_map_zeros(page, m.to, PROT_READ, (int)tag))
 		return false;
 	if (m.writable && (!tag || !sees_writes()))
 		(void)mprotect((void *)page, m.to - page, PROT_READ | PROT_WRITE);

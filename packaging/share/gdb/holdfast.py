@@ -571,13 +571,13 @@ class Regions(Command):
         count = 0
         for copy in copies:
             regions = Memory(copy, pointer_bytes()).pointer(0)
-            tops = [("the process", Memory(regions + 16 * LINE, 8).u64(0))]
-            for shard in range(16):
-                thread = Memory(regions + shard * LINE, 8).u64(0)
-                while thread and len(tops) < MOST:
-                    memory = Memory(thread, 16)
-                    tops.append((Threads.get().of_variable(thread) or "a thread", memory.u64(0)))
-                    thread = memory.u64(8)
+            first = Memory(regions, 16)
+            tops = [("the process", first.u64(8))]
+            thread = first.u64(0)
+            while thread and len(tops) < MOST:
+                memory = Memory(thread, 16)
+                tops.append((Threads.get().of_variable(thread) or "a thread", memory.u64(0)))
+                thread = memory.u64(8)
             for whose, at in tops:
                 while at and count < MOST:
                     at = self.one(at, whose)

@@ -117,14 +117,14 @@ counted! {
 word! {
     /// A region of a mapping that may lose pages: `holdfast/region.h`. It must not be moved between
     /// begin and end.
-    hf_region_t, u64, 19
+    hf_region_t, u64, 13
 }
 
 impl hf_region_t {
     /// Makes a region that has not begun.
     #[inline]
     pub const fn new() -> Self {
-        Self::from_words([0; 19])
+        Self::from_words([0; 13])
     }
 }
 
