@@ -9,8 +9,6 @@
 #include "arch/x86_64_policy.h"
 #endif
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 /* ---- the default -------------------------------------------------------------------------- */
 
 #define NEVER HF_ATOMIC_INIT(UINT64_MAX)
@@ -36,82 +34,102 @@ static struct hf_detail_policy policy_here(void)
 }
 #endif
 
+/* The functions of one name, and those of the other operations by the same vectors. */
+#define VECTORS(name, move)                                                                        \
+	hf_detail_clear_##name, hf_detail_copy_##name, hf_detail_fill_##name, move,                \
+		hf_detail_compare_##name, hf_detail_find_##name
+
 static const struct {
 	const char *name;
 	hf_clear_function_t clear;
 	hf_copy_function_t copy;
+	hf_fill_function_t fill;
+	hf_copy_function_t move;
+	hf_compare_function_t compare;
+	hf_find_function_t find;
 } implementations[] = {
-	{ "generic", hf_detail_clear_generic, hf_detail_copy_generic },
+	{ "generic", VECTORS(generic, hf_detail_move_generic) },
 #if HF_ARCH_HAS_REP
-	{ "fsrm", hf_detail_clear_fsrm, hf_detail_copy_fsrm },
-	{ "hand_sse2", hf_detail_clear_hand_sse2, hf_detail_copy_hand_sse2 },
-	{ "hand_avx2", hf_detail_clear_hand_avx2, hf_detail_copy_hand_avx2 },
-	{ "hand_avx512", hf_detail_clear_hand_avx512, hf_detail_copy_hand_avx512 },
-	{ "hand_mixed", hf_detail_clear_hand_avx512, hf_detail_copy_hand_mixed },
+	{ "hand_sse2", VECTORS(sse2, hf_detail_move_sse2) },
+	{ "hand_avx2", VECTORS(avx2, hf_detail_move_avx2) },
+	/* A move gains nothing from wider stores. */
+	{ "hand_avx512", VECTORS(avx512, hf_detail_move_avx2) },
+	{ "hand_mixed", NULL, hf_detail_copy_mixed, NULL, NULL, NULL, NULL },
 #endif
 #if HF_ARCH_HAS_PAIR
-	{ "stp", hf_detail_clear_stp, hf_detail_copy_stp },
-	{ "dc_zva", hf_detail_clear_dc_zva, hf_detail_copy_stp },
+	{ "stp", hf_detail_clear_stp, hf_detail_copy_stp, NULL, NULL, NULL, NULL },
+	{ "dc_zva", hf_detail_clear_dc_zva, NULL, NULL, NULL, NULL, NULL },
 #endif
 };
 
 /* Rows. The default on x86-64: HAND and an enum hf_detail_vectors. */
-enum { GENERIC, HAND = 2, STP = 1, DC_ZVA };
+enum { GENERIC, HAND = 1, STP = 1, DC_ZVA };
+
+static unsigned int clear_row = GENERIC, copy_row = GENERIC;
+
+const char *hf_clear_chosen(void)
+{
+	return implementations[clear_row].name;
+}
+
+const char *hf_copy_chosen(void)
+{
+	return implementations[copy_row].name;
+}
 
 /* ---- choosing ----------------------------------------------------------------------------- */
 
 /* Until hf_detail_nofault_start() has run. */
 hf_atomic64_t hf_detail_clear = HF_ATOMIC_INIT((uintptr_t)hf_detail_clear_generic);
 hf_atomic64_t hf_detail_copy = HF_ATOMIC_INIT((uintptr_t)hf_detail_copy_generic);
+hf_atomic64_t hf_detail_words = HF_ATOMIC_INIT((uintptr_t)hf_detail_copy_words_checked);
+
+struct hf_detail_memory_functions hf_detail_memory = {
+	HF_ATOMIC_INIT((uintptr_t)hf_detail_fill_generic),
+	HF_ATOMIC_INIT((uintptr_t)hf_detail_move_generic),
+	HF_ATOMIC_INIT((uintptr_t)hf_detail_compare_generic),
+	HF_ATOMIC_INIT((uintptr_t)hf_detail_find_generic),
+};
 
 void hf_detail_nofault_choose(void)
 {
-	unsigned int clear = GENERIC, copy = GENERIC;
-
 #if HF_ARCH_HAS_REP
 	struct hf_detail_policy policy = policy_here();
 
-	clear = HAND + policy.clear;
-	copy = HAND + policy.copy;
+	clear_row = HAND + policy.clear;
+	copy_row = HAND + policy.copy;
 #elif HF_ARCH_HAS_PAIR
-	clear = hf_detail_has_dc_zva() ? DC_ZVA : STP;
-	copy = STP;
+	clear_row = hf_detail_has_dc_zva() ? DC_ZVA : STP;
+	copy_row = STP;
 #endif
-	hf_atomic64_store_relaxed(&hf_detail_clear, (uintptr_t)implementations[clear].clear);
-	hf_atomic64_store_relaxed(&hf_detail_copy, (uintptr_t)implementations[copy].copy);
+	hf_atomic64_store_relaxed(&hf_detail_clear, (uintptr_t)implementations[clear_row].clear);
+	hf_atomic64_store_relaxed(&hf_detail_copy, (uintptr_t)implementations[copy_row].copy);
 }
 
-/* ---- names -------------------------------------------------------------------------------- */
-
-uint64_t (*hf_detail_nofault_behind)(uint64_t function);
-
-static const char *name_of(const hf_atomic64_t *pointer)
+void hf_detail_memory_use(hf_fill_function_t fill, hf_copy_function_t move,
+			  hf_compare_function_t compare, hf_find_function_t find)
 {
-	uint64_t function = hf_atomic64_load_relaxed(pointer);
-
-	if (hf_detail_nofault_behind)
-		function = hf_detail_nofault_behind(function);
-	for (size_t i = 0; i < COUNT(implementations); i++) {
-		if ((uintptr_t)implementations[i].clear == function ||
-		    (uintptr_t)implementations[i].copy == function)
-			return implementations[i].name;
-	}
-	return "other"; /* not the library's: the lab's, or a test's */
+	hf_atomic64_store_relaxed(&hf_detail_memory.fill, (uintptr_t)fill);
+	hf_atomic64_store_relaxed(&hf_detail_memory.move, (uintptr_t)move);
+	hf_atomic64_store_relaxed(&hf_detail_memory.compare, (uintptr_t)compare);
+	hf_atomic64_store_relaxed(&hf_detail_memory.find, (uintptr_t)find);
 }
 
-const char *hf_clear_chosen(void)
+void hf_detail_memory_start(void)
 {
-	return name_of(&hf_detail_clear);
+	unsigned int row = GENERIC;
+
+#if HF_ARCH_HAS_REP
+	row = HAND + policy_here().clear;
+#endif
+	hf_detail_memory_use(implementations[row].fill, implementations[row].move,
+			     implementations[row].compare, implementations[row].find);
+	if (!hf_detail_has_sanitizer())
+		hf_atomic64_store_relaxed(&hf_detail_words,
+					  (uintptr_t)hf_detail_words_of_this_cpu());
 }
 
-const char *hf_copy_chosen(void)
-{
-	return name_of(&hf_detail_copy);
-}
-
-/* ---- at the start ------------------------------------------------------------------------- */
-
-static void start_limits(void)
+void hf_detail_nofault_start(void)
 {
 	/* Storing more than 3/4 of the last-level cache would evict data that is in use. */
 	uint64_t cache = hf_detail_env_cache_bytes(),
@@ -126,55 +144,6 @@ static void start_limits(void)
 #endif
 	set_limits(&hf_detail_clear_limits, clear_from, stream_from);
 	set_limits(&hf_detail_copy_limits, copy_from, stream_from);
-}
-
-/* ---- fill, move, compare, find, words ----------------------------------------------------- */
-
-struct hf_detail_memory_functions hf_detail_memory = {
-	HF_ATOMIC_INIT((uintptr_t)hf_detail_fill_generic),
-	HF_ATOMIC_INIT((uintptr_t)hf_detail_move_generic),
-	HF_ATOMIC_INIT((uintptr_t)hf_detail_compare_generic),
-	HF_ATOMIC_INIT((uintptr_t)hf_detail_find_generic),
-};
-
-hf_atomic64_t hf_detail_words = HF_ATOMIC_INIT((uintptr_t)hf_detail_copy_words_checked);
-
-void hf_detail_memory_use(hf_fill_function_t fill, hf_copy_function_t move,
-			  hf_compare_function_t compare, hf_find_function_t find)
-{
-	hf_atomic64_store_relaxed(&hf_detail_memory.fill, (uintptr_t)fill);
-	hf_atomic64_store_relaxed(&hf_detail_memory.move, (uintptr_t)move);
-	hf_atomic64_store_relaxed(&hf_detail_memory.compare, (uintptr_t)compare);
-	hf_atomic64_store_relaxed(&hf_detail_memory.find, (uintptr_t)find);
-}
-
-/* By the same policy as clear and copy. */
-void hf_detail_memory_start(void)
-{
-	if (!hf_detail_has_sanitizer())
-		hf_atomic64_store_relaxed(&hf_detail_words,
-					  (uintptr_t)hf_detail_words_of_this_cpu());
-#if HF_ARCH_HAS_REP
-	enum hf_detail_vectors vectors = policy_here().clear;
-
-	if (vectors == HF_DETAIL_VECTORS_SSE2)
-		hf_detail_memory_use(hf_detail_fill_sse2, hf_detail_move_sse2,
-				     hf_detail_compare_sse2, hf_detail_find_sse2);
-	else if (vectors == HF_DETAIL_VECTORS_AVX2)
-		hf_detail_memory_use(hf_detail_fill_avx2, hf_detail_move_avx2,
-				     hf_detail_compare_avx2, hf_detail_find_avx2);
-	else /* a move gains nothing from wider stores */
-		hf_detail_memory_use(hf_detail_fill_avx512, hf_detail_move_avx2,
-				     hf_detail_compare_avx512, hf_detail_find_avx512);
-#else
-	hf_detail_memory_use(hf_detail_fill_generic, hf_detail_move_generic,
-			     hf_detail_compare_generic, hf_detail_find_generic);
-#endif
-}
-
-void hf_detail_nofault_start(void)
-{
-	start_limits();
 	hf_detail_memory_start();
 	hf_detail_nofault_choose();
 }

@@ -50,31 +50,7 @@ HF_USED_BY_ASSEMBLY HF_IMPLEMENTATION size_t hf_detail_copy_to_page_end(void *ds
 
 HF_NO_SANITIZE HF_IMPLEMENTATION size_t hf_detail_clear_generic(void *dst, size_t len)
 {
-	size_t head = hf_detail_to_multiple(dst, 8, len), left;
-	hf_detail_w8 *p = (hf_detail_w8 *)((char *)dst + head);
-
-	left = hf_detail_clear_bytes(dst, head);
-	if (left)
-		return len - head + left;
-	len -= head;
-	/* Aligned: in one page, E1. */
-	for (; len >= 32; len -= 32, p += 4) {
-		HF_ARCH_STORE64_OR(p, 0, fault);
-		HF_ARCH_STORE64_OR(p + 1, 0, fault1);
-		HF_ARCH_STORE64_OR(p + 2, 0, fault2);
-		HF_ARCH_STORE64_OR(p + 3, 0, fault3);
-	}
-	for (; len >= 8; len -= 8, p++)
-		HF_ARCH_STORE64_OR(p, 0, fault);
-	return hf_detail_clear_bytes(p, len);
-fault3:
-	len -= 8;
-fault2:
-	len -= 8;
-fault1:
-	len -= 8;
-fault:
-	return len;
+	return hf_detail_set_words(dst, true, 0, len);
 }
 
 HF_NO_SANITIZE HF_IMPLEMENTATION size_t hf_detail_copy_generic(void *dst, const void *src,

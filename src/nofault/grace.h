@@ -31,10 +31,10 @@
 #include "../env/env.h"
 #include "holdfast/internal/atomic.h"
 
-/* The readers inside, by parity. Zero-initialised. */
+/* Zero-initialised. */
 struct hf_grace {
-	hf_atomic32_t parity; /* 0 or 1 */
-	hf_atomic32_t inside[2];
+	hf_atomic32_t parity;    /* 0 or 1 */
+	hf_atomic32_t inside[2]; /* the readers, by parity */
 };
 
 /* Before loading the table. Sequentially consistent. */

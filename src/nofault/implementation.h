@@ -48,7 +48,9 @@ typedef uint16_t hf_detail_w2 __attribute__((may_alias, aligned(1)));
 typedef uint32_t hf_detail_w4 __attribute__((may_alias, aligned(1)));
 typedef uint64_t hf_detail_w8 __attribute__((may_alias, aligned(1)));
 
-/* The bytes from which on hand_... use another method than the loop of vectors. */
+#define HF_DETAIL_ONES 0x0101010101010101u
+
+/* The bytes from which on another method than the loop of vectors is used. */
 struct hf_detail_limits {
 	hf_atomic64_t other_from;  /* the least of the others, for one comparison */
 	hf_atomic64_t repeat_from; /* one repeated instruction (x86-64) */
@@ -62,11 +64,6 @@ extern struct hf_detail_limits hf_detail_copy_limits __attribute__((visibility("
 void hf_detail_nofault_start(void);
 void hf_detail_nofault_choose(void); /* clear and copy */
 
-/* first.c: makes the next call through each pointer count as the first. */
-void hf_detail_nofault_await_first(void);
-/* The implementation that a function of first.c stands for; NULL where first.c is not linked. */
-extern uint64_t (*hf_detail_nofault_behind)(uint64_t function)
-	__attribute__((visibility("hidden")));
 /* Lets a fault in a `_nofault` function be reported, unless there is a handler already. */
 void hf_detail_nofault_watch(void);
 
@@ -92,6 +89,39 @@ void hf_detail_nofault_watch(void);
 /* Byte by byte, so the count is exact wherever the fault is. Return the bytes not done. */
 HF_IMPLEMENTATION size_t hf_detail_clear_bytes(void *dst, size_t len);
 HF_IMPLEMENTATION size_t hf_detail_copy_bytes(void *dst, const void *src, size_t len);
+size_t hf_detail_fill_bytes(void *dst, uint8_t value, size_t len); /* user space */
+
+/* Clears, or fills with @value, by words of 8 bytes. Returns the bytes not done. */
+HF_NO_SANITIZE static inline __attribute__((always_inline)) size_t
+hf_detail_set_words(void *dst, bool clears, uint8_t value, size_t len)
+{
+	size_t head = hf_detail_to_multiple(dst, 8, len), left;
+	hf_detail_w8 *p = (hf_detail_w8 *)((char *)dst + head);
+	const uint64_t word = clears ? 0 : value * HF_DETAIL_ONES;
+
+	left = clears ? hf_detail_clear_bytes(dst, head) : hf_detail_fill_bytes(dst, value, head);
+	if (left)
+		return len - head + left;
+	len -= head;
+	/* Aligned: in one page, E1. */
+	for (; len >= 32; len -= 32, p += 4) {
+		HF_ARCH_STORE64_OR(p, word, fault);
+		HF_ARCH_STORE64_OR(p + 1, word, fault1);
+		HF_ARCH_STORE64_OR(p + 2, word, fault2);
+		HF_ARCH_STORE64_OR(p + 3, word, fault3);
+	}
+	for (; len >= 8; len -= 8, p++)
+		HF_ARCH_STORE64_OR(p, word, fault);
+	return clears ? hf_detail_clear_bytes(p, len) : hf_detail_fill_bytes(p, value, len);
+fault3:
+	len -= 8;
+fault2:
+	len -= 8;
+fault1:
+	len -= 8;
+fault:
+	return len;
+}
 
 /* After a fault in a load within @reach bytes of @src, the frontier, with @len bytes left: E2. */
 HF_IMPLEMENTATION size_t hf_detail_copy_to_page_end(void *dst, const void *src, size_t len,
@@ -105,10 +135,10 @@ HF_DETAIL_DECLARE(HF_IMPLEMENTATION, generic)
 
 #if HF_ARCH_HAS_REP
 HF_DETAIL_DECLARE(HF_IMPLEMENTATION, fsrm)
-HF_DETAIL_DECLARE(, hand_sse2)
-HF_DETAIL_DECLARE(, hand_avx2)
-HF_DETAIL_DECLARE(, hand_avx512)
-size_t hf_detail_copy_hand_mixed(void *dst, const void *src, size_t len);
+HF_DETAIL_DECLARE(, sse2)
+HF_DETAIL_DECLARE(, avx2)
+HF_DETAIL_DECLARE(, avx512)
+size_t hf_detail_copy_mixed(void *dst, const void *src, size_t len);
 /* x86_64_words.h: for a kernel, and for the lab */
 HF_DETAIL_DECLARE(HF_IMPLEMENTATION, original)
 HF_DETAIL_DECLARE(HF_IMPLEMENTATION, rep_good)

@@ -12,15 +12,12 @@
 /* Unaligned code makes small sizes up to a fifth slower, depending on its place. */
 #define HF_DETAIL_ENTRY __attribute__((__noinline__, aligned(64)))
 
-#define HF_DETAIL_ONES 0x0101010101010101u
-
 /* Nonzero if a byte is 0; the lowest set bit belongs to the first one. */
 static inline uint64_t hf_detail_zero_bytes(uint64_t word)
 {
 	return (word - HF_DETAIL_ONES) & ~word & HF_DETAIL_ONES << 7;
 }
 
-size_t hf_detail_fill_bytes(void *dst, uint8_t value, size_t len);
 size_t hf_detail_move_down_bytes(void *dst, const void *src, size_t len);
 
 /* Byte by byte from byte @at on; exact wherever a fault is. */

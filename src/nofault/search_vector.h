@@ -299,4 +299,3 @@ fault:
 #undef FIRST_BYTE_OF
 #undef W
 #undef VECTOR__OF
-#undef VECTOR_NAME

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * vector_range - clear, fill or copy by a loop of wide accesses. A template: vector.h, which says
- * how a range is covered, and memory_vector.h include it for each operation and width, after
+ * how a range is covered, includes it for each operation and width, after
  *
- *   what vector.h needs, W and VECTOR_NAME
- *   RANGE_NAME      clear, fill or copy; vector.h says which functions
+ *   RANGE_NAME      clear, fill or copy
  * and to clear or fill
  *   RANGE_VALUE     the word of 8 bytes to store
  *   RANGE_PARAMETER, RANGE_SOURCE(offset)     nothing, or a further parameter, and its argument
  */
 
 /*
- * For memory_vector.h, too: accesses to a range of `len` bytes at `to`. RANGE_AT(offset, n) is
+ * For a move, too: accesses to a range of `len` bytes at `to`. RANGE_AT(offset, n) is
  * where n bytes at an offset are, and RANGE_GET the value to store there. `done` is the frontier.
  */
 #ifndef RANGE_PUT

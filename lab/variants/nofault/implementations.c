@@ -47,9 +47,9 @@ static const struct hf_variant_clear clears[] = {
 	{ "vector_sse2", hf_detail_clear_vector_sse2, always },
 	{ "vector_avx2", hf_detail_clear_vector_avx2, has_avx2 },
 	{ "vector_avx512", hf_detail_clear_vector_avx512, has_avx512f },
-	{ "hand_sse2", hf_detail_clear_hand_sse2, always },
-	{ "hand_avx2", hf_detail_clear_hand_avx2, has_avx2 },
-	{ "hand_avx512", hf_detail_clear_hand_avx512, has_avx512vl },
+	{ "hand_sse2", hf_detail_clear_sse2, always },
+	{ "hand_avx2", hf_detail_clear_avx2, has_avx2 },
+	{ "hand_avx512", hf_detail_clear_avx512, has_avx512vl },
 #endif
 #if HF_ARCH_HAS_PAIR
 	{ "stp", hf_detail_clear_stp, always },
@@ -67,10 +67,10 @@ static const struct hf_variant_copy copies[] = {
 	{ "vector_sse2", hf_detail_copy_vector_sse2, always },
 	{ "vector_avx2", hf_detail_copy_vector_avx2, has_avx2 },
 	{ "vector_avx512", hf_detail_copy_vector_avx512, has_avx512f },
-	{ "hand_sse2", hf_detail_copy_hand_sse2, always },
-	{ "hand_avx2", hf_detail_copy_hand_avx2, has_avx2 },
-	{ "hand_avx512", hf_detail_copy_hand_avx512, has_avx512vl },
-	{ "hand_mixed", hf_detail_copy_hand_mixed, has_avx512vl },
+	{ "hand_sse2", hf_detail_copy_sse2, always },
+	{ "hand_avx2", hf_detail_copy_avx2, has_avx2 },
+	{ "hand_avx512", hf_detail_copy_avx512, has_avx512vl },
+	{ "hand_mixed", hf_detail_copy_mixed, has_avx512vl },
 #endif
 #if HF_ARCH_HAS_PAIR
 	{ "stp", hf_detail_copy_stp, always },

@@ -14,18 +14,21 @@ size_t hf_detail_copy_vector_avx512(void *dst, const void *src, size_t len);
 
 #define VECTOR_REPEAT 0
 #define VECTOR_SMALL_BY_HAND 0
+#define VECTOR_CLEAR_AND_COPY
 
 #define VECTOR_BYTES 16
 #include "../../../src/nofault/arch/x86_64_vector.h"
 #define VECTOR_NAME vector_sse2
 #include "../../../src/nofault/vector.h"
 #undef VECTOR_BYTES
+#undef VECTOR_NAME
 
 #define VECTOR_BYTES 32
 #include "../../../src/nofault/arch/x86_64_vector.h"
 #define VECTOR_NAME vector_avx2
 #include "../../../src/nofault/vector.h"
 #undef VECTOR_BYTES
+#undef VECTOR_NAME
 
 #define VECTOR_BYTES 64
 #include "../../../src/nofault/arch/x86_64_vector.h"

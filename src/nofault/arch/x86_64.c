@@ -28,67 +28,37 @@ HF_IMPLEMENTATION size_t hf_detail_copy_fsrm(void *dst, const void *src, size_t 
 #include "../memory.h"
 
 #define VECTOR_REPEAT 1
-
-/* ---- SSE2 --------------------------------------------------------------------------------- */
+#define VECTOR_SMALL_BY_HAND (VECTOR_BYTES > 16) /* below */
 
 #define VECTOR_BYTES 16
-#define VECTOR_SMALL_BY_HAND 0
+#define VECTOR_NAME sse2
 #include "x86_64_vector.h"
-#include "x86_64_search.h"
-
-#define VECTOR_NAME hand_sse2
 #include "../vector.h"
-#define VECTOR_NAME sse2
-#include "../memory_vector.h"
-#define VECTOR_NAME sse2
+#include "x86_64_search.h"
 #include "../search_vector.h"
-
 #undef VECTOR_BYTES
-#undef VECTOR_SMALL_BY_HAND
-
-/* ---- AVX2 --------------------------------------------------------------------------------- */
+#undef VECTOR_NAME
 
 #define VECTOR_BYTES 32
-#define VECTOR_SMALL_BY_HAND 1 /* below */
+#define VECTOR_NAME avx2
 #include "x86_64_vector.h"
+#include "../vector.h"
 #include "x86_64_search.h"
-
-#define VECTOR_NAME hand_avx2
-#include "../vector.h"
-#define VECTOR_NAME avx2
-#include "../memory_vector.h"
-#define VECTOR_NAME avx2
 #include "../search_vector.h"
-
 #undef VECTOR_BYTES
-#undef VECTOR_SMALL_BY_HAND
+#undef VECTOR_NAME
 
-/* ---- AVX-512: clear, copy and fill by 64 bytes, find and compare by 32 with masks ----------- */
-
+/* Find and compare by 32 bytes with masks, the others by 64. */
 #define VECTOR_BYTES 64
-#define VECTOR_SMALL_BY_HAND 1
-#include "x86_64_vector.h"
-
-#define VECTOR_NAME hand_avx512
-#include "../vector.h"
 #define VECTOR_NAME avx512
-#define VECTOR_WITHOUT_MOVE
-#include "../memory_vector.h"
-
-#undef VECTOR_WITHOUT_MOVE
-#undef VECTOR_SMALL_BY_HAND
+#include "x86_64_vector.h"
+#include "../vector.h"
 #undef VECTOR_BYTES
-
 #define VECTOR_BYTES 32
 #define VECTOR_MASKED
 #include "x86_64_vector.h"
 #include "x86_64_search.h"
-
-#define VECTOR_NAME avx512
 #include "../search_vector.h"
-
-#undef VECTOR_MASKED
-#undef VECTOR_BYTES
 
 /* ---- whole words -------------------------------------------------------------------------- */
 
@@ -169,10 +139,10 @@ fault:
  * As clear_small_, fill_small_ and copy_small_, but each size has its own return instruction:
  * compilers merge the returns, and the jump to the merged one would cost a third of the time.
  *
- *                      clear, fill  copy    registers                        then
- *   hand_avx2, avx2    all          ..512   ymm0 on, VZEROUPPER at the end   vectors of 32 bytes
- *   hand_avx512, avx512  all        ..512   ymm20 on, zmm20 on from 129      vectors of 64 bytes
- *   hand_mixed                      ..512   ymm0 on, zmm20 on from 385       vectors of 64 bytes
+ *            clear, fill  copy    registers                        then
+ *   avx2     all          ..512   ymm0 on, VZEROUPPER at the end   vectors of 32 bytes
+ *   avx512   all          ..512   ymm20 on, zmm20 on from 129      vectors of 64 bytes
+ *   mixed                 ..512   ymm0 on, zmm20 on from 385       vectors of 64 bytes
  *
  *   The upper registers of AVX-512 need no VZEROUPPER.
  *
@@ -183,17 +153,7 @@ fault:
  * Up to 15 bytes: stores of up to 8, which may cross pages (see the top of this file).
  */
 
-/* A store of up to 8 bytes of a clear faulted, after @done bytes. */
-size_t hf_detail_clear_few_fault(char *p, size_t len, size_t done)
-	__attribute__((visibility("hidden")));
-HF_USED_BY_ASSEMBLY size_t hf_detail_clear_few_fault(char *p, size_t len, size_t done)
-{
-	size_t here = hf_detail_to_page_end(p);
-
-	return here >= len ? len - done : len - here + hf_arch_rep_stosb(p, here);
-}
-
-/* The same of a fill. */
+/* A store of up to 8 bytes of a fill, or of a clear, faulted, after @done bytes. */
 size_t hf_detail_fill_few_fault(char *p, uint64_t value, size_t len, size_t done)
 	__attribute__((visibility("hidden")));
 HF_USED_BY_ASSEMBLY size_t hf_detail_fill_few_fault(char *p, uint64_t value, size_t len,
@@ -205,7 +165,7 @@ HF_USED_BY_ASSEMBLY size_t hf_detail_fill_few_fault(char *p, uint64_t value, siz
 			   : len - here + hf_arch_rep_stosb_of(p, (uint8_t)value, here);
 }
 
-/* A store of up to 8 bytes of a copy faulted, after @done bytes. */
+/* The same of a copy. */
 size_t hf_detail_copy_few_fault(char *to, const char *from, size_t len, size_t done)
 	__attribute__((visibility("hidden")));
 HF_USED_BY_ASSEMBLY size_t hf_detail_copy_few_fault(char *to, const char *from, size_t len,
@@ -253,8 +213,8 @@ HF_USED_BY_ASSEMBLY size_t hf_detail_copy_few_fault(char *to, const char *from, 
 #define LAST_OF_256(i) "7" #i "f" /* 32 (8 - i) */
 
 /*
- * After a fault of a store. VERB: clear, fill or copy; LEN: the register of its length; LAST: that
- * of the last argument of ..._few_fault; VZ: see below. The labels' numbers are:
+ * After a fault of a store. LEN: the register of the length; FEW_FAULT: jumps to ..._few_fault with
+ * ecx = its last argument; VZ: see below. The labels' numbers are:
  *
  *   8i, 88     32 i or 16 bytes are done
  *   6i         64 i bytes are done; from i = 4 on, 64 (8 - i) are left of those after the first 256
@@ -262,7 +222,7 @@ HF_USED_BY_ASSEMBLY size_t hf_detail_copy_few_fault(char *to, const char *from, 
  *   5i         32 (16 - i) are left of those after the first 256
  *   9i         i bytes are done, and the store may have been on two pages
  */
-#define STORE_FAULTS(VERB, LEN, LAST, VZ) \
+#define STORE_FAULTS(LEN, FEW_FAULT, VZ) \
 	EACH("0,1,2,3,4,5,6,7", "8\\i:	lea	-32*\\i(%" LEN "), %rax\n" "	jmp	89f\n") \
 	EACH("0,1,2,3", "6\\i:	lea	-64*\\i(%" LEN "), %rax\n" "	jmp	89f\n") \
 	"88:	lea	-16(%" LEN "), %rax\n" \
@@ -280,9 +240,8 @@ HF_USED_BY_ASSEMBLY size_t hf_detail_copy_few_fault(char *to, const char *from, 
 	"	cmova	%rcx, %rax\n" \
 	"89:\n" VZ \
 	"	ret\n" \
-	EACH("0,2,4,8", \
-	     "9\\i:	mov	$\\i, %" LAST "\n" \
-	     "	jmp	hf_detail_" VERB "_few_fault\n")
+	EACH("0,2,4,8", "9\\i:	mov	$\\i, %ecx\n" "	jmp	99f\n") \
+	"99:\n" FEW_FAULT
 
 /* Returns 0 bytes left. */
 #define DONE(VZ) \
@@ -304,16 +263,16 @@ HF_USED_BY_ASSEMBLY size_t hf_detail_copy_few_fault(char *to, const char *from, 
 	"	ja	" ABOVE "\n" \
 	UNLESS_IN_PAGE(LIMIT, "edi", NEAR)
 
-/*
- * What differs between clear and fill: the registers of the length, of the last argument of
- * ..._few_fault, and of the value of the small stores.
- */
+/* What differs between clear and fill: the register of the length, and the call after a fault. */
 #define LEN_clear "rsi"
 #define LEN32_clear "esi"
-#define LAST_clear "edx"
+#define FEW_FAULT_clear \
+	"	mov	%rsi, %rdx\n" \
+	"	xor	%esi, %esi\n" \
+	FEW_FAULT_fill
 #define LEN_fill "rdx"
 #define LEN32_fill "edx"
-#define LAST_fill "ecx"
+#define FEW_FAULT_fill "	jmp	hf_detail_fill_few_fault\n"
 
 /* 65..128 */
 #define SET_128_BY_32(LEN) \
@@ -383,14 +342,14 @@ HF_ARCH_NAKED_FUNCTION(hf_detail_ ## VERB ## _ ## NAME, \
 	DONE() \
 	"	.p2align 4\n" \
 	FROM_129 ":\n" \
-	ABOVE \
+	ABOVE(LEN_ ## VERB, #VERB, #NAME) \
 	"71:	lea	-1(%" LEN_ ## VERB "), %eax\n" /* after a fault: 1 byte is done */ \
 	"	jmp	89f\n" \
 	"72:	xor	%eax, %eax\n" /* of 3: the last is left; of fewer it was done before */ \
 	"	cmp	$3, %" LEN32_ ## VERB "\n" \
 	"	sete	%al\n" \
 	"	jmp	89f\n" \
-	STORE_FAULTS(#VERB, LEN_ ## VERB, LAST_ ## VERB, VZ))
+	STORE_FAULTS(LEN_ ## VERB, FEW_FAULT_ ## VERB, VZ))
 
 /* 65..128 */
 #define COPY_128_BY_32 \
@@ -476,7 +435,7 @@ HF_ARCH_NAKED_FUNCTION(hf_detail_copy_ ## NAME, \
 	TRY(MOV "	%xmm" R "0, (%rdi)", AFTER_32(0)) \
 	TRY(MOV "	%xmm" R "1, -16(%rdi, %rdx)", AFTER_16) \
 	DONE() \
-	STORE_FAULTS("copy", "rdx", "ecx", VZ) \
+	STORE_FAULTS("rdx", "	jmp	hf_detail_copy_few_fault\n", VZ) \
 	/* After a fault of a load: nothing is stored yet. E2 */ \
 	"95:\n" VZ \
 	"	mov	%rdx, %rcx\n" \
@@ -535,32 +494,29 @@ HF_ARCH_NAKED_FUNCTION(hf_detail_copy_ ## NAME, \
 	"	jmp	89f\n"
 
 /* From 129 bytes on by 32. */
-#define SET_ABOVE_BY_32(LEN, MORE) \
-	UP_TO("256", LEN, FROM_257 "f", MORE) \
+#define SET_ABOVE_BY_32(LEN, VERB, NAME) \
+	UP_TO("256", LEN, FROM_257 "f", VERB "_more_" NAME) \
 	EACH("0,1,2,3", TRY("vmovdqu	%ymm0, 32*\\i(%rdi)", "8\\i\\()f")) \
 	EACH("4,5,6,7", TRY("vmovdqu	%ymm0, 32*\\i-256(%rdi, %" LEN ")", "7\\i\\()f")) \
 	DONE("	vzeroupper\n") \
 	FROM_257 ":\n" \
-	SET_LOOP(LEN, MORE, "32", "vmovdqu", "vmovdqa", "%ymm0", \
+	SET_LOOP(LEN, VERB "_more_" NAME, "32", "vmovdqu", "vmovdqa", "%ymm0", \
 		EACH("0,1", TRY("vmovdqu	%ymm0, 32*\\i(%rdi)", "8\\i\\()f")), , \
 		"	vzeroupper\n")
 
 /* From 129 bytes on by 64. */
-#define SET_ABOVE_BY_64(LEN, NAME) \
-	UP_TO("256", LEN, FROM_257 "f", NAME("to")) \
+#define SET_ABOVE_BY_64(LEN, VERB, NAME) \
+	UP_TO("256", LEN, FROM_257 "f", VERB "_to_" NAME) \
 	TRY("vmovdqu64	%zmm20, (%rdi)", AFTER_64(0)) \
 	TRY("vmovdqu64	%zmm20, 64(%rdi)", AFTER_64(1)) \
 	TRY("vmovdqu64	%zmm20, -128(%rdi, %" LEN ")", AFTER_64(2)) \
 	TRY("vmovdqu64	%zmm20, -64(%rdi, %" LEN ")", LAST_OF_256(6)) \
 	DONE() \
 	FROM_257 ":\n" \
-	SET_LOOP(LEN, NAME("more"), "64", "vmovdqu64", "vmovdqa64", "%zmm20", \
+	SET_LOOP(LEN, VERB "_more_" NAME, "64", "vmovdqu64", "vmovdqa64", "%zmm20", \
 		TRY("vmovdqu64	%zmm20, (%rdi)", AFTER_64(0)), \
 		"	cmp	%rcx, %r8\n" \
 		"	jae	" LOOP_END "f\n", )
-
-#define CLEAR_AVX512(part) "clear_" part "_hand_avx512"
-#define FILL_AVX512(part) "fill_" part "_avx512"
 
 /* rsi = eight times the byte */
 #define EIGHT_TIMES \
@@ -568,21 +524,21 @@ HF_ARCH_NAKED_FUNCTION(hf_detail_copy_ ## NAME, \
 	"	movzbl	%sil, %esi\n" \
 	"	imul	%rax, %rsi\n"
 
-SET_BY_HAND(clear, hand_avx2, "rax", "eax", "al", "", "vmovdqu",
+SET_BY_HAND(clear, avx2, "rax", "eax", "al", "", "vmovdqu",
 	"	vpxor	%xmm0, %xmm0, %xmm0\n",
-	"	vzeroupper\n", SET_128_BY_32, SET_ABOVE_BY_32("rsi", "clear_more_hand_avx2"))
+	"	vzeroupper\n", SET_128_BY_32, SET_ABOVE_BY_32)
 SET_BY_HAND(fill, avx2, "rsi", "esi", "sil", "", "vmovdqu",
 	"	vmovd	%esi, %xmm0\n"
 	EIGHT_TIMES
 	"	vpbroadcastb	%xmm0, %ymm0\n",
-	"	vzeroupper\n", SET_128_BY_32, SET_ABOVE_BY_32("rdx", "fill_more_avx2"))
-SET_BY_HAND(clear, hand_avx512, "rax", "eax", "al", "2", "vmovdqu64",
+	"	vzeroupper\n", SET_128_BY_32, SET_ABOVE_BY_32)
+SET_BY_HAND(clear, avx512, "rax", "eax", "al", "2", "vmovdqu64",
 	"	vpxord	%ymm20, %ymm20, %ymm20\n", ,
-	SET_128_BY_64, SET_ABOVE_BY_64("rsi", CLEAR_AVX512))
+	SET_128_BY_64, SET_ABOVE_BY_64)
 SET_BY_HAND(fill, avx512, "rsi", "esi", "sil", "2", "vmovdqu64",
 	EIGHT_TIMES
 	"	vpbroadcastq	%rsi, %zmm20\n", ,
-	SET_128_BY_64, SET_ABOVE_BY_64("rdx", FILL_AVX512))
+	SET_128_BY_64, SET_ABOVE_BY_64)
 
 /* 129..256 by 32 */
 #define COPY_256_BY_32(NEAR) \
@@ -609,12 +565,12 @@ SET_BY_HAND(fill, avx512, "rsi", "esi", "sil", "2", "vmovdqu64",
 	EACH("4,5,6,7", TRY("vmovdqu64	%zmm2\\i, 64*\\i-512(%rdi, %rdx)", "6\\i\\()f")) \
 	DONE()
 
-COPY_BY_HAND(hand_avx2, "", "vmovdqu", "	vzeroupper\n", "hand_avx2", COPY_128_BY_32,
-	COPY_256_BY_32("more_hand_avx2")
+COPY_BY_HAND(avx2, "", "vmovdqu", "	vzeroupper\n", "avx2", COPY_128_BY_32,
+	COPY_256_BY_32("more_avx2")
 	FROM_257 ":\n"
 	"	test	$31, %dil\n" /* every second unaligned store lies on two lines */
-	"	jnz	hf_detail_copy_more_hand_avx2\n"
-	UP_TO("512", "rdx", "hf_detail_copy_more_hand_avx2", "copy_more_hand_avx2")
+	"	jnz	hf_detail_copy_more_avx2\n"
+	UP_TO("512", "rdx", "hf_detail_copy_more_avx2", "copy_more_avx2")
 	LOAD_FIRST_32("0,1,2,3,4,5,6,7")
 	"	cmp	$384, %rdx\n"
 	"	ja	" FROM_385 "f\n"
@@ -623,10 +579,10 @@ COPY_BY_HAND(hand_avx2, "", "vmovdqu", "	vzeroupper\n", "hand_avx2", COPY_128_BY
 	FROM_385 ":\n"
 	COPY_512_BY_32("8,9,10,11,12,13,14,15"))
 
-COPY_BY_HAND(hand_avx512, "2", "vmovdqu64", , "hand_avx512", COPY_128_BY_64,
+COPY_BY_HAND(avx512, "2", "vmovdqu64", , "avx512", COPY_128_BY_64,
 	/* 129..256 */
 	FROM_129 ":\n"
-	UP_TO("256", "rdx", FROM_257 "f", "copy_to_hand_avx512")
+	UP_TO("256", "rdx", FROM_257 "f", "copy_to_avx512")
 	EACH("0,1", TRY("vmovdqu64	64*\\i(%rsi), %zmm2\\i", LOAD_FAULT))
 	EACH("2,3", TRY("vmovdqu64	64*\\i-256(%rsi, %rdx), %zmm2\\i", LOAD_FAULT))
 	EACH("0,1", TRY("vmovdqu64	%zmm2\\i, 64*\\i(%rdi)", "6\\i\\()f"))
@@ -634,14 +590,14 @@ COPY_BY_HAND(hand_avx512, "2", "vmovdqu64", , "hand_avx512", COPY_128_BY_64,
 	TRY("vmovdqu64	%zmm23, -64(%rdi, %rdx)", LAST_OF_256(6))
 	DONE()
 	FROM_257 ":\n"
-	UP_TO("512", "rdx", "hf_detail_copy_more_hand_avx512", "copy_more_hand_avx512")
+	UP_TO("512", "rdx", "hf_detail_copy_more_avx512", "copy_more_avx512")
 	COPY_512_BY_64)
 
 /* Up to 384 bytes by 32, above by 64. */
-COPY_BY_HAND(hand_mixed, "", "vmovdqu", "	vzeroupper\n", "hand_avx512", COPY_128_BY_32,
-	COPY_256_BY_32("to_hand_avx512")
+COPY_BY_HAND(mixed, "", "vmovdqu", "	vzeroupper\n", "avx512", COPY_128_BY_32,
+	COPY_256_BY_32("to_avx512")
 	FROM_257 ":\n"
-	UP_TO("512", "rdx", "hf_detail_copy_more_hand_avx512", "copy_more_hand_avx512")
+	UP_TO("512", "rdx", "hf_detail_copy_more_avx512", "copy_more_avx512")
 	"	cmp	$384, %rdx\n"
 	"	ja	" FROM_385 "f\n"
 	LOAD_FIRST_32("0,1,2,3,4,5,6,7")

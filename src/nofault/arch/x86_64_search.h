@@ -8,8 +8,8 @@
  *   VECTOR_BYTES 32 and VECTOR_MASKED    AVX-512VL: masked loads; all vectors are in ymm16 and up,
  *                      which need no VZEROUPPER
  *
- * One block of assembly does a whole step, with an entry in the table of sites for each load, so
- * that no instruction is there only to move a vector between the compiler and a block.
+ * One block of assembly does a whole step, with a site for each load, so that no instruction is
+ * there only to move a vector between the compiler and a block.
  */
 #ifndef TRY_OR
 #define TRY_OR(instruction, label) "1:	" instruction "\n" HF_SITE("1b", "%l[" #label "]")

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * x86_64_vector - the vectors for vector.h, memory_vector.h and search_vector.h. Included again for
+ * x86_64_vector - the vectors for vector.h and search_vector.h. Included again for
  * each VECTOR_BYTES: 16 (SSE2), 32 (AVX2, or with VECTOR_MASKED AVX-512VL) and 64 (AVX-512F).
  */
 #ifndef HALF
