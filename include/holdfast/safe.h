@@ -29,8 +29,8 @@
  *   none: a call copies by
  *
  *        hf_copy_nofault()      if Holdfast's handler receives both signals
- *        process_vm_readv()     otherwise, 16 pages a call
- *        a pipe                 where that copies nothing more: page by page in and out
+ *        process_vm_readv()     otherwise, page by page
+ *        a pipe                 where that copies nothing
  *
  *   The pipe is for systems that don't let a process read itself, and for memory that an
  *   instruction can read and process_vm_readv() can't: memfd_secret, the data of the vDSO, device

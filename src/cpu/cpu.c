@@ -5,6 +5,10 @@
 #include "cpu.h"
 #include "../env/env.h"
 
+#if HF_ENV_HAS_VARIABLES
+#include <string.h>
+#endif
+
 static struct hf_detail_cpu cpu;
 static hf_atomic32_t cpu_known = HF_ATOMIC_INIT(0); /* 1 = being read, 2 = read */
 
@@ -32,6 +36,7 @@ bool hf_detail_cpu_has(enum hf_detail_cpu_feature feature)
 	return hf_detail_cpu_known().features & (uint32_t)feature;
 }
 
+#if HF_ENV_HAS_VARIABLES
 static const struct {
 	const char *name;
 	uint32_t feature;
@@ -43,23 +48,6 @@ static const struct {
 	{ "lse", HF_DETAIL_CPU_LSE },           { "mops", HF_DETAIL_CPU_MOPS },
 };
 
-/* Looks up the name before the first comma of @list; 0 = unknown. *@len = its length. */
-static uint32_t named(const char *list, size_t *len)
-{
-	*len = 0;
-	while (list[*len] && list[*len] != ',')
-		++*len;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		size_t at = 0;
-
-		while (at < *len && names[i].name[at] == list[at])
-			at++;
-		if (at == *len && !names[i].name[at])
-			return names[i].feature;
-	}
-	return 0;
-}
-
 bool hf_detail_cpu_hide(const char *list)
 {
 	bool all = true;
@@ -67,8 +55,13 @@ bool hf_detail_cpu_hide(const char *list)
 
 	(void)hf_detail_cpu_known();
 	for (; *list; list += len + (list[len] == ',')) {
-		uint32_t feature = named(list, &len);
+		uint32_t feature = 0;
 
+		len = strcspn(list, ",");
+		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+			if (strlen(names[i].name) == len && !strncmp(names[i].name, list, len))
+				feature = names[i].feature;
+		}
 		all &= feature != 0;
 		/* The AVX-512 loops use AVX2, too: without it, neither can be used. */
 		if (feature == HF_DETAIL_CPU_AVX2)
@@ -80,7 +73,6 @@ bool hf_detail_cpu_hide(const char *list)
 	return all;
 }
 
-#if HF_ENV_HAS_VARIABLES
 /* This reference also links env/linux_user.c, with its constructor, into static programs. */
 static void (*const hides)(void) __attribute__((used)) = hf_detail_env_hide_features;
 #endif

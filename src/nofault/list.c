@@ -81,14 +81,17 @@ static inline hf_copy_function_t copy_of_this_cpu(void)
 	return (hf_copy_function_t)(uintptr_t)hf_atomic64_load_relaxed(&hf_detail_copy);
 }
 
+static size_t copy_any(struct place to, struct place from, size_t all, struct place *ends);
+
 /*
  * Copies @all bytes, at least 1. @ends: gets where both lists end, if it is not NULL. Returns the
- * bytes not copied.
+ * bytes not copied. @short_only: up to the first piece that is not short; the rest by copy_any().
  */
-__attribute__((__noinline__)) static size_t copy_any(struct place to, struct place from, size_t all,
-						     struct place *ends)
+static inline __attribute__((always_inline)) size_t
+copy_pieces(struct place to, struct place from, size_t all, struct place *ends, bool short_only)
 {
-	const bool watched = hf_detail_has_sanitizer(); /* it does not see hf_detail_copy_short() */
+	/* A sanitizer does not see hf_detail_copy_short(). */
+	const bool watched = !short_only && hf_detail_has_sanitizer();
 	size_t rest = 0;
 
 	do {
@@ -99,8 +102,12 @@ __attribute__((__noinline__)) static size_t copy_any(struct place to, struct pla
 		len = to.left < from.left ? to.left : from.left;
 		if (watched)
 			missed = hf_copy_nofault(to.next, from.next, len);
-		else if (!is_short(len) || !hf_detail_copy_short(to.next, from.next, len))
+		else if (HF_UNLIKELY(!is_short(len)) ||
+			 HF_UNLIKELY(!hf_detail_copy_short(to.next, from.next, len))) {
+			if (short_only)
+				return copy_any(to, from, all, ends);
 			missed = copy_of_this_cpu()(to.next, from.next, len);
+		}
 		len -= missed;
 		if (HF_UNLIKELY(missed)) { /* the end */
 			rest = all - len;
@@ -117,33 +124,17 @@ __attribute__((__noinline__)) static size_t copy_any(struct place to, struct pla
 	return rest;
 }
 
-/*
- * The same where no sanitizer is linked. While all are short it calls nothing, and so saves no
- * register.
- */
+__attribute__((__noinline__)) static size_t copy_any(struct place to, struct place from, size_t all,
+						     struct place *ends)
+{
+	return copy_pieces(to, from, all, ends, false);
+}
+
+/* Where no sanitizer is linked. While all are short it calls nothing, and so saves no register. */
 __attribute__((__noinline__)) static size_t
 copy_all(const struct hf_iovec *dst, const struct hf_iovec *src, size_t all, struct place *ends)
 {
-	struct place to = start_of(dst), from = start_of(src);
-
-	do {
-		size_t len;
-
-		find_byte(&to);
-		find_byte(&from);
-		len = to.left < from.left ? to.left : from.left;
-		if (HF_UNLIKELY(!is_short(len)) ||
-		    HF_UNLIKELY(!hf_detail_copy_short(to.next, from.next, len)))
-			return copy_any(to, from, all, ends);
-		advance(&to, len);
-		advance(&from, len);
-		all -= len;
-	} while (all);
-	if (ends) {
-		ends[0] = to;
-		ends[1] = from;
-	}
-	return 0;
+	return copy_pieces(start_of(dst), start_of(src), all, ends, true);
 }
 
 static size_t copy_lists(const struct hf_iovec *dst, const struct hf_iovec *src, size_t all,

@@ -10,8 +10,6 @@
 
 #include "implementation.h"
 
-enum { PIECES = 16 };
-
 /* Would a fault reach our handler? By system calls, without wrappers of sanitizers. */
 static bool faults_are_ours(void)
 {
@@ -34,69 +32,43 @@ static size_t piece(const char *dst, const char *src, size_t len)
 }
 
 /*
- * Returns the bytes copied. It can be less than what is readable: the system may forbid a process
- * to read itself, and cannot read some memory this way (memfd_secret, the vDSO's data, a device's).
+ * Fails not only where memory is not accessible: the system may forbid a process to read itself,
+ * and cannot read some memory this way (memfd_secret, the vDSO's data, a device's).
  */
-static size_t by_readv(char *dst, const char *src, size_t len)
+static bool by_readv(char *dst, const char *src, size_t bytes)
 {
-	size_t done = 0;
+	struct iovec to = { dst, bytes }, from = { (void *)(uintptr_t)src, bytes };
 
-	while (done < len) {
-		struct iovec to[PIECES], from[PIECES];
-		size_t wanted = 0, n = 0;
-		long got;
-
-		for (; n < PIECES && done + wanted < len; n++) {
-			size_t at = done + wanted, bytes = piece(dst + at, src + at, len - at);
-
-			to[n].iov_base = dst + at;
-			from[n].iov_base = (void *)(uintptr_t)(src + at);
-			to[n].iov_len = from[n].iov_len = bytes;
-			wanted += bytes;
-		}
-		got = syscall(SYS_process_vm_readv, getpid(), to, n, from, n, 0ul);
-		if (got > 0)
-			done += (size_t)got;
-		if (got < 0 || (size_t)got != wanted)
-			break;
-	}
-	return done;
+	return syscall(SYS_process_vm_readv, getpid(), &to, 1ul, &from, 1ul, 0ul) == (long)bytes;
 }
 
-/* Returns the bytes copied. Data left in the pipe after a failure is dropped with it. */
-static size_t by_pipe(char *dst, const char *src, size_t len)
+/* @ends: -1 until there is a pipe. Data left in it after a failure is dropped with it. */
+static bool by_pipe(int ends[2], char *dst, const char *src, size_t bytes)
 {
-	size_t done = 0;
-	int ends[2];
-
-	if (syscall(SYS_pipe2, ends, O_CLOEXEC | O_NONBLOCK))
-		return 0;
-	while (done < len) {
-		size_t bytes = piece(dst + done, src + done, len - done);
-
-		if (syscall(SYS_write, ends[1], src + done, bytes) != (long)bytes ||
-		    syscall(SYS_read, ends[0], dst + done, bytes) != (long)bytes)
-			break;
-		done += bytes;
-	}
-	(void)syscall(SYS_close, ends[0]);
-	(void)syscall(SYS_close, ends[1]);
-	return done;
+	return (ends[0] >= 0 || !syscall(SYS_pipe2, ends, O_CLOEXEC | O_NONBLOCK)) &&
+	       syscall(SYS_write, ends[1], src, bytes) == (long)bytes &&
+	       syscall(SYS_read, ends[0], dst, bytes) == (long)bytes;
 }
 
 size_t hf_copy_safe(void *dst, const void *src, size_t len)
 {
 	char *to = (char *)dst;
 	const char *from = (const char *)src;
-	int error = errno;
-	size_t done;
+	int error = errno, ends[2] = { -1, -1 };
+	size_t done = 0, bytes;
+	bool by_system = !faults_are_ours();
 
-	if (faults_are_ours()) {
+	if (!by_system)
 		done = len - hf_copy_nofault(dst, src, len);
-	} else {
-		done = by_readv(to, from, len);
-		if (done < len)
-			done += by_pipe(to + done, from + done, len - done);
+	for (; by_system && done < len; done += bytes) {
+		bytes = piece(to + done, from + done, len - done);
+		if (!by_readv(to + done, from + done, bytes) &&
+		    !by_pipe(ends, to + done, from + done, bytes))
+			break;
+	}
+	if (ends[0] >= 0) {
+		(void)syscall(SYS_close, ends[0]);
+		(void)syscall(SYS_close, ends[1]);
 	}
 	errno = error;
 	return len - done;

@@ -122,32 +122,13 @@ static int each_object(struct dl_phdr_info *object, size_t size, void *data)
 	return 0;
 }
 
-/* Memory to zero in the child of a fork where the kernel doesn't: Linux before 4.14, qemu-user. */
-static struct {
-	void *memory;
-	size_t bytes;
-} to_wipe[4];
+/* States to zero in the child of a fork where the kernel doesn't: Linux before 4.14, qemu-user. */
+static struct hf_detail_process_state *to_wipe;
 
 static void wipe(void)
 {
-	for (size_t i = 0; i < sizeof(to_wipe) / sizeof(to_wipe[0]); i++)
-		if (to_wipe[i].memory)
-			memset(to_wipe[i].memory, 0, to_wipe[i].bytes);
-}
-
-static void wipe_by_hand(void *memory, size_t bytes)
-{
-	for (size_t i = 0; i < sizeof(to_wipe) / sizeof(to_wipe[0]); i++) {
-		if (to_wipe[i].memory == memory)
-			return;
-		if (to_wipe[i].memory)
-			continue;
-		to_wipe[i].bytes = bytes;
-		to_wipe[i].memory = memory;
-		if (i == 0)
-			(void)pthread_atfork(NULL, NULL, wipe);
-		return;
-	}
+	for (const struct hf_detail_process_state *s = to_wipe; s; s = s->next)
+		memset((void *)(uintptr_t)hf_atomic64_load_relaxed(&s->memory), 0, s->bytes);
 }
 
 /* An emulator may accept any advice and follow none, so one that does not exist is tried, too. */
@@ -160,6 +141,7 @@ static void *find_or_map(struct hf_detail_process_state *mine, size_t bytes,
 			 enum hf_detail_process_fork fork)
 {
 	struct search search = { mine, 0, 0 };
+	uint64_t set = 0; /* by another thread of this copy */
 	void *memory = NULL;
 
 	(void)dl_iterate_phdr(each_object, &search);
@@ -175,17 +157,16 @@ static void *find_or_map(struct hf_detail_process_state *mine, size_t bytes,
 		if (search.found != search.offered)
 			(void)munmap(memory, bytes);
 	}
-	memory = (void *)(uintptr_t)search.found;
+	while (!set && !hf_atomic64_try_cmpxchg_acq_rel(&mine->memory, &set, search.found))
+		;
+	memory = (void *)(uintptr_t)(set ? set : search.found);
 	/* Every copy does this, since the first one may be unloaded. */
-	if (fork == HF_DETAIL_PROCESS_WIPE && !is_wiped_by_kernel(memory, bytes))
-		wipe_by_hand(memory, bytes);
-	for (uint64_t none = 0;;) {
-		if (hf_atomic64_try_cmpxchg_acq_rel(&mine->memory, &none, search.found))
-			break;
-		if (none) {
-			memory = (void *)(uintptr_t)none;
-			break;
-		}
+	if (!set && fork == HF_DETAIL_PROCESS_WIPE && !is_wiped_by_kernel(memory, bytes)) {
+		if (!to_wipe)
+			(void)pthread_atfork(NULL, NULL, wipe);
+		mine->bytes = bytes;
+		mine->next = to_wipe;
+		to_wipe = mine;
 	}
 	return memory;
 }

@@ -5,9 +5,8 @@
  * process - state that exists once in a process, however many copies of the library are loaded.
  *
  * Use when / not when
- *   A program and its plug-ins may each be linked with the static library, and the shared one may
- *   be loaded too. State that they must share (the waiters of a lock) is in a separate mapping,
- *   which each copy finds when it starts. Not for state that each copy may keep for itself.
+ *   For state that a program and its plug-ins must share (the waiters of a lock), each of which
+ *   may be linked with the static library. Not for state that each copy may keep for itself.
  *
  * State
  *   For each kind of state a copy has a pointer, NULL until the copy has started, and an ELF note
@@ -15,9 +14,8 @@
  *
  *     note "Holdfast"  | kind, 8 characters | layout | pointer - here |
  *
- *   The linker computes the distance, the loader maps the notes of each object, and
- *   dl_iterate_phdr() finds them all. A copy that starts takes the pointer of any other copy, or
- *   maps the memory.
+ *   dl_iterate_phdr() finds the notes of all objects. A copy that starts takes the pointer of any
+ *   other copy, or maps the memory.
  *
  * Invariants
  *   R1  All pointers of one kind that are set are equal. A new mapping is stored, by
@@ -46,6 +44,8 @@ struct hf_detail_process_state {
 	hf_atomic64_t memory;
 	const char *kind;
 	int32_t layout;
+	size_t bytes; /* to wipe, in the list of process.c */
+	struct hf_detail_process_state *next;
 };
 
 /*
@@ -56,7 +56,7 @@ struct hf_detail_process_state {
 	extern struct hf_detail_process_state hf_detail_process_##name                             \
 		__attribute__((visibility("hidden")));                                             \
 	__attribute__((used)) struct hf_detail_process_state hf_detail_process_##name = {          \
-		HF_ATOMIC_INIT(0), #name, HF_DETAIL_PROCESS_LAYOUT(what)                           \
+		HF_ATOMIC_INIT(0), #name, HF_DETAIL_PROCESS_LAYOUT(what), 0, NULL                  \
 	};                                                                                         \
 	__asm__(".pushsection .note.holdfast,\"a\",%note\n"                                        \
 		".balign 4\n"                                                                      \
