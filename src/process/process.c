@@ -141,7 +141,7 @@ static void *find_or_map(struct hf_detail_process_state *mine, size_t bytes,
 			 enum hf_detail_process_fork fork)
 {
 	struct search search = { mine, 0, 0 };
-	uint64_t set = 0; /* by another thread of this copy */
+	uint64_t set = 0; /* by each_object(), or by another thread of this copy */
 	void *memory = NULL;
 
 	(void)dl_iterate_phdr(each_object, &search);
@@ -161,7 +161,8 @@ static void *find_or_map(struct hf_detail_process_state *mine, size_t bytes,
 		;
 	memory = (void *)(uintptr_t)(set ? set : search.found);
 	/* Every copy does this, since the first one may be unloaded. */
-	if (!set && fork == HF_DETAIL_PROCESS_WIPE && !is_wiped_by_kernel(memory, bytes)) {
+	if ((!set || set == search.offered) && fork == HF_DETAIL_PROCESS_WIPE &&
+	    !is_wiped_by_kernel(memory, bytes)) {
 		if (!to_wipe)
 			(void)pthread_atfork(NULL, NULL, wipe);
 		mine->bytes = bytes;
