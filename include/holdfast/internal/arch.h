@@ -5,14 +5,10 @@
 /*
  * arch - which processor: the only place that chooses.
  *
- * Every folder arch/<cpu>/ has the same files, and each file offers the same functions in the same
- * order. arch/generic/ works everywhere (-DHF_ARCH_GENERIC forces it). A port or a model checker
- * names its own files in one header with -DHF_ARCH_HEADER='"my_arch.h"'.
- *
- *   spin.h       the spin hint, prefetch for store, waiting for a word: for atomic.h alone
- *   constants.h  how threads wait, as numbers and policies
- *   access.h     accesses that may fault; cpu.h, what the processor reports of itself:
- *                arch_access.h chooses these two, for the few files that need them
+ * A folder arch/<cpu>/ has spin.h and constants.h, which this file chooses, and access.h and cpu.h,
+ * which arch_access.h chooses, or uses those of arch/generic/, which work everywhere
+ * (-DHF_ARCH_GENERIC forces them). docs/guide/porting.md says what each must offer. A port or a
+ * model checker names its own file with -DHF_ARCH_HEADER='"my_arch.h"'.
  */
 
 #include "compiler.h"

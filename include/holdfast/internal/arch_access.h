@@ -18,21 +18,14 @@
  * and are sequentially consistent. And for src/, without a check, HF_ARCH_LOAD8_OR(value, p, label)
  * to HF_ARCH_STORE64_OR(p, value, label): a fault jumps to the label. It defines as 1 or 0
  *
- *   HF_ARCH_HAS_SITES        a fault is recovered by a table of sites
+ *   HF_ARCH_HAS_SITES        a fault is recovered by a table of sites (nofault/site.h)
  *   HF_ARCH_UNALIGNED_FAST   an access at any address is about as fast as an aligned one
- *   HF_ARCH_HAS_REP          one repeated instruction clears and copies: hf_arch_rep_stosb,
- *                            ..._movsb
- *   HF_ARCH_HAS_PAIR         clear and copy have forms with pairs of registers:
- *                            HF_ARCH_STORE_PAIR_OR and more
+ *   HF_ARCH_HAS_REP          one repeated instruction clears and copies: hf_arch_rep_stosb, ...
+ *   HF_ARCH_HAS_PAIR         clear and copy have forms with pairs of registers
  *
- * with sites also
- *
- *   HF_ARCH_RELOC_NONE       the relocation that changes nothing
- *   HF_ARCH_CONTEXT_PC       the program counter of a ucontext_t
- *   HF_ARCH_CONTEXT_CALL     makes the return from the signal call a function, which does not
- *                            return, with one argument, on the stack of the interrupted code
- *
- * and may define what has a default below.
+ * with sites also HF_ARCH_RELOC_NONE, the relocation that changes nothing; HF_ARCH_CONTEXT_PC, the
+ * program counter of a ucontext_t; and HF_ARCH_CONTEXT_CALL, which makes the return from the signal
+ * call a function on the stack of the interrupted code. It may define what has a default below.
  */
 #include "compiler.h"
 
@@ -46,7 +39,7 @@
 #include "arch/aarch64/cpu.h"
 #include "arch/aarch64/access.h"
 #elif defined(__riscv) && __riscv_xlen == 64
-#include "arch/riscv64/cpu.h"
+#include "arch/generic/cpu.h"
 #include "arch/riscv64/access.h"
 #else
 #include "arch/generic/cpu.h"

@@ -6,14 +6,11 @@
  * atomic - all accesses to shared memory; atomic_partial.h is its second half.
  *
  * The primitives of Holdfast use this and nothing else, so that a model checker, a schedule
- * explorer or a simulator can stand in for the hardware. Your own code is better served by
- * <stdatomic.h>.
+ * explorer or a simulator can stand in for the hardware: -DHF_ATOMIC_HEADER='"other.h"' replaces
+ * this file, -DHF_ATOMIC_PARTIAL_HEADER='"other.h"' the other one, and
+ * docs/design/0002-shared-memory.md says what a replacement must offer. Your own code is better
+ * served by <stdatomic.h>.
  *
- *   -DHF_ATOMIC_HEADER='"other.h"'           replaces the accesses to whole words: this file's
- *   -DHF_ATOMIC_PARTIAL_HEADER='"other.h"'   and those to bytes and halves: atomic_partial.h's
- *   docs/design/0002-shared-memory.md says what a replacement must offer.
- *
- * Operations
  *   load          returns *p
  *   store         *p = value
  *   xchg          *p = value; returns the old value of *p
@@ -21,10 +18,8 @@
  *   fetch_add     *p += n, which wraps around; returns the old value. fetch_sub subtracts; add
  *                 returns nothing
  *
- * Arguments   p, aligned to the size of its type, whose member is private
- * Context     any
- * Ordering    is in the name, as C11 defines it. For a compare-and-swap it is the ordering of
- *             success; failure is always relaxed
+ * The ordering is in the name, as C11 defines it; of a compare-and-swap it is that of success, and
+ * failure is relaxed. p is aligned to the size of its type.
  */
 
 #if defined(HF_ATOMIC_HEADER)
@@ -130,20 +125,17 @@ HF_INLINE uint64_t hf_atomic64_fetch_sub_release(hf_atomic64_t *p, uint64_t n)
  */
 HF_INLINE void hf_atomic64_fence_acquire(const hf_atomic64_t *p)
 {
-#if HF_TSAN
-	(void)__atomic_load_n(&p->value, __ATOMIC_ACQUIRE);
-#else
-	(void)p;
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-#endif
+	if (HF_TSAN)
+		(void)__atomic_load_n(&p->value, __ATOMIC_ACQUIRE);
+	else
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 }
 
 /* A full memory barrier: nothing moves across it in either direction. */
 HF_INLINE void hf_atomic_fence_seq_cst(void)
 {
-#if !HF_TSAN
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-#endif
+	if (!HF_TSAN)
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
 /*
@@ -158,11 +150,10 @@ HF_INLINE void hf_atomic_fence_light(void)
 /* The same just before or after a read-modify-write: free where that is a barrier already. */
 HF_INLINE void hf_atomic_fence_seq_cst_at_rmw(void)
 {
-#if HF_ARCH_RMW_IS_FULL_BARRIER
-	__asm__ volatile("" ::: "memory");
-#else
-	hf_atomic_fence_seq_cst();
-#endif
+	if (HF_ARCH_RMW_IS_FULL_BARRIER)
+		hf_atomic_fence_light();
+	else
+		hf_atomic_fence_seq_cst();
 }
 
 /* 32 bits that threads share. */
@@ -260,12 +251,10 @@ HF_INLINE void hf_atomic32_add_relaxed(hf_atomic32_t *p, uint32_t n)
 /* As hf_atomic64_fence_acquire(). */
 HF_INLINE void hf_atomic32_fence_acquire(const hf_atomic32_t *p)
 {
-#if HF_TSAN
-	(void)__atomic_load_n(&p->value, __ATOMIC_ACQUIRE);
-#else
-	(void)p;
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-#endif
+	if (HF_TSAN)
+		(void)__atomic_load_n(&p->value, __ATOMIC_ACQUIRE);
+	else
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 }
 
 /* Waits while *p == old, but not for long. Returns *p. Ordering: acquire. */
@@ -280,13 +269,13 @@ HF_INLINE void hf_atomic32_wait_zero_set_acquire(hf_atomic32_t *p)
 	hf_arch_wait_zero_set32((uint32_t *)&p->value);
 }
 
-/* Brings the line that holds *p to this core, to be written. Ordering: none. */
-HF_INLINE void hf_atomic32_prefetch_store(const hf_atomic32_t *p)
-{
-	hf_arch_prefetch_store(p);
-}
-
 #endif /* HF_ATOMIC_HEADER */
+
+/* Initializes a struct with one member, an atomic. */
+#define HF_DETAIL_INIT(n)                                                                          \
+	{                                                                                          \
+		HF_ATOMIC_INIT(n)                                                                  \
+	}
 
 #ifdef __cplusplus
 /* For constructors that only zero atomics. Those of a model's atomics are not constexpr. */

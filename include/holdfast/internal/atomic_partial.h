@@ -8,18 +8,11 @@
  *
  * A queued lock releases its locked byte, a lockref's lock is half of its word: accesses of
  * different sizes to the same memory, which C11 does not have and most model checkers do not take.
- * So this file can be replaced apart: -DHF_ATOMIC_PARTIAL_HEADER='"other.h"'.
- *
- * State
- *   Each access is one access to these bytes, and none to the others.
+ * So this file can be replaced apart. Each is one access to these bytes, and none to the others:
  *
  *      63              32 31      16 15       8 7       0
  *     |       high32      |  high16  |   mid8   |  low8   |
  *     |                   |              low32             |
- *
- * Arguments   p: the word, aligned to its size; old: what the part must hold; value: its new one
- * Context     any
- * Ordering    is in the name, as in atomic.h
  */
 #include "atomic.h"
 
@@ -47,11 +40,10 @@ HF_INLINE void hf_atomic32_store_low8_release(hf_atomic32_t *p, uint8_t value)
 {
 	hf_detail_u8 *byte = (hf_detail_u8 *)&p->value + HF_DETAIL_LOW_PART(4, 1);
 
-#if HF_TSAN
-	(void)__atomic_exchange_n(byte, value, __ATOMIC_ACQ_REL); /* clang makes RELEASE a store */
-#else
-	__atomic_store_n(byte, value, __ATOMIC_RELEASE);
-#endif
+	if (HF_TSAN) /* clang makes a release exchange a store */
+		(void)__atomic_exchange_n(byte, value, __ATOMIC_ACQ_REL);
+	else
+		__atomic_store_n(byte, value, __ATOMIC_RELEASE);
 }
 
 HF_INLINE void hf_atomic32_store_mid8_relaxed(hf_atomic32_t *p, unsigned int value)

@@ -14,14 +14,9 @@
  *   HF_WAIT_MONITOR   let the processor watch the word (WFE on AArch64; elsewhere as HINT); only
  *                     where the wait is for one word to change
  *
- * Context   any
- *
- * Times are in nanoseconds. A hint takes 1 to 45 ns, depending on the processor, so the environment
- * converts a time to a number of hints (hf_env_spin_hints()).
- *
- * The policy is always a constant, so that the others leave no code. The lab's sweep decides which
- * one a lock uses (docs/design/0005-waiting.md). Between retries of a count's swap it depends on
- * the number of processors: hf_wait_retry().
+ * Times are in nanoseconds, which the environment converts to hints, of 1 to 45 ns. The policy is
+ * always a constant, so that the others leave no code. docs/design/0005-waiting.md says which lock
+ * uses which. No function orders anything; the compiler does not move accesses across.
  */
 #include "arch.h"
 #include "env.h"
@@ -51,12 +46,7 @@ typedef struct hf_wait {
 		HF_ARCH_BACKOFF_MIN_NS, 0                                                          \
 	}
 
-/**
- * hf_wait_ns - spend about this time with spin hints; at least one
- * @ns: nanoseconds
- *
- * Ordering: none (the compiler does not move accesses across)
- */
+/* Spend about this time with spin hints; at least one. */
 HF_INLINE void hf_wait_ns(uint32_t ns)
 {
 	uint32_t n;
@@ -65,13 +55,7 @@ HF_INLINE void hf_wait_ns(uint32_t ns)
 		hf_arch_relax();
 }
 
-/**
- * hf_wait_once - wait once before reading the word again
- * @w:      the state of this loop
- * @policy: a constant
- *
- * Ordering: none (the compiler does not move accesses across)
- */
+/* Wait once before reading the word again. */
 HF_INLINE void hf_wait_once(hf_wait_t *w, enum hf_wait_policy policy)
 {
 	if (policy == HF_WAIT_HINT || policy == HF_WAIT_MONITOR) {
@@ -92,17 +76,11 @@ HF_INLINE void hf_wait_once(hf_wait_t *w, enum hf_wait_policy policy)
 	}
 }
 
-/**
- * hf_wait_retry - wait before a count's compare-and-swap is retried
- * @w:    the state of this operation
- * @many: a constant: the policy where there are many processors
- *
- * With few processors a wait after the first failure lets the owner of the line continue, which was
- * measured to be faster. With many, most swaps succeed within a few retries, and an earlier wait
- * hands the line to threads that fail, too. Without any wait the retries of all threads collide
- * where a processor serves them in turn. Simulated: docs/design/0023-hint-on-many-cores.md
- *
- * Ordering: none (the compiler does not move accesses across)
+/*
+ * Wait before a count's compare-and-swap is retried; @many is the policy with many processors. With
+ * few, a wait after the first failure lets the owner of the line continue, which was measured to be
+ * faster. With many, most swaps succeed within a few retries, and an earlier wait hands the line to
+ * threads that fail, too: docs/design/0023-hint-on-many-cores.md
  */
 HF_INLINE void hf_wait_retry(hf_wait_t *w, enum hf_wait_policy many)
 {

@@ -27,11 +27,6 @@ HF_INLINE void hf_arch_relax(void)
 	hf_sim_relax();
 }
 
-HF_INLINE void hf_arch_prefetch_store(const void *p)
-{
-	hf_sim_prefetch(p);
-}
-
 /* As in arch/<cpu>/spin.h: WFE, or loads and hints. */
 #if defined(SIM_AARCH64)
 HF_INLINE uint32_t hf_sim_wait_change(uint32_t *p, uint32_t old)

@@ -16,6 +16,18 @@
 HF_LAB_WORD_TYPE(cas_prefetch)
 #define HF_SPINLOCK_CAS_PREFETCH_INIT HF_LAB_WORD_INIT
 
+/* Brings the line of *p to this core, to be written. Models and simulator have their own. */
+#ifndef HF_ATOMIC_HEADER
+HF_INLINE void hf_atomic32_prefetch_store(const hf_atomic32_t *p)
+{
+#ifdef __x86_64__
+	__asm__ volatile("prefetchw %0" ::"m"(*(const char *)p)); /* the builtin needs an option */
+#else
+	__builtin_prefetch(p, 1, 3);
+#endif
+}
+#endif
+
 HF_INLINE bool hf_detail_spinlock_cas_prefetch_trylock(hf_spinlock_cas_prefetch_t *lock)
 {
 	uint32_t unlocked = 0;

@@ -5,8 +5,7 @@
 /*
  * env, no operating system - what a bare-metal image or an RTOS must supply.
  *
- * Worked example  port/bare/seam.c, for four cores whose interrupts take no locks.
- *                 docs/bare-metal.md shows how to adapt it to your system.
+ * Example   port/bare/seam.c, for four cores whose interrupts take no locks; docs/bare-metal.md
  *
  * A port supplies
  *   hf_env_node_get, hf_env_node_put     queue nodes, by core                 needed by spinlock.h
@@ -22,12 +21,11 @@
  *              without masking: slot = core * levels + level. A slot has HF_NODES nodes, one for
  *              each queued lock that its context waits for at a time.
  *
- * Invariants   A node is in use by at most one lock operation at a time.
+ * Invariants   A node is in use by at most one lock operation at a time; an interrupt handler
+ *              leaves the set of used nodes as it found it.
  *              A holder or a waiter stays on its core and is not preempted by another thread that
  *              takes locks there: one of a higher priority would spin for ever for a lock whose
- *              holder cannot run. Where threads are preempted, the port defines HF_ENV_PREEMPTS 1
- *              and supplies hf_env_preempt_disable() (zephyr/seam.c).
- *              An interrupt handler leaves the set of used nodes as it found it.
+ *              holder cannot run.
  *
  * Context      Any that takes locks. These functions take no Holdfast lock: they are called from
  *              inside of one. The compiler moves no access across those of preemption and
@@ -57,16 +55,11 @@ void hf_env_node_put(uint32_t index);
 
 HF_END_DECLS
 
-/* Do threads preempt each other? Then the port supplies the next two functions. */
-#ifndef HF_ENV_PREEMPTS
-#define HF_ENV_PREEMPTS 0
-#endif
-
 /*
- * Keep this core to the calling thread: before a lock is taken, and until it was released. Empty if
- * HF_ENV_PREEMPTS is 0: then only interrupts preempt.
+ * Keep this core to the calling thread: before a lock is taken, and until it was released. Where
+ * threads preempt each other the port defines HF_ENV_PREEMPTS 1 and supplies both (zephyr/seam.c).
  */
-#if HF_ENV_PREEMPTS
+#if defined(HF_ENV_PREEMPTS) && HF_ENV_PREEMPTS
 HF_BEGIN_DECLS
 void hf_env_preempt_disable(void);
 void hf_env_preempt_enable(void);

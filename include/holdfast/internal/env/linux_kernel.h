@@ -4,18 +4,15 @@
 /*
  * env, inside a Linux kernel - for modules, and for a kernel's own tree; tried with 6.1 and 6.12.
  *
- * Worked examples  port/kernel, a module; docs/kernel.md shows how to write your own.
- *                  port/kernel-tree, a kernel whose refcount_t and lockref are Holdfast's. So this
- *                  header includes nothing that includes <linux/refcount.h>: see
- *                  linux_kernel_user_memory.h.
+ * Examples     port/kernel, a module: docs/kernel.md. port/kernel-tree, a kernel whose refcount_t
+ *              and lockref are Holdfast's: so this header includes nothing that includes
+ *              <linux/refcount.h> (linux_kernel_user_memory.h does).
  *
  * Slots        A CPU and the context that runs on it: task, softirq, hardirq, NMI. Each interrupts
- *              only those before it, so there are four slots per CPU. CPUs from 2047 on, which 15
- *              bits can't name, have no node: their locks wait outside of the queue.
- *
- * Invariants   A node is in use by at most one lock operation at a time: a slot is only used by
- *              code that runs on its CPU in its context with preemption disabled, as every lock
- *              function does. An interrupt handler leaves the slots as it found them.
+ *              only those before it, and leaves the slots as it found them; code of a slot runs
+ *              with preemption disabled, as every lock function does: so a node is in use by at
+ *              most one lock operation at a time. CPUs from 2047 on, which 15 bits can't name, have
+ *              no node: their locks wait outside of the queue.
  *
  * Validation   HF_VALIDATE is for user space; a kernel has lockdep.
  *

@@ -5,11 +5,9 @@
 /*
  * env, Linux user space - threads are preempted, come and go, and take signals.
  *
- * Queue nodes  None: a queue of waiters stops when its head is preempted (spinlock.h).
- *
- * Parking      loses no wake-up: the kernel checks the word and puts the thread to sleep in one
- *              step. So whoever changes the word first and wakes its waiters second misses none: a
- *              waiter either sees the change or is woken.
+ * There are no queue nodes: a queue of waiters stops when its head is preempted (spinlock.h).
+ * Parking loses no wake-up, since the kernel checks the word and puts the thread to sleep in one
+ * step: a waiter either sees a change of the word or is woken after it.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -115,43 +113,28 @@ HF_BEGIN_DECLS
 
 /*
  * All of these: any thread; errno is kept; no ordering unless stated. Those without HF_API are
- * called by the library alone.
+ * called by the library alone. The scope is the same for all calls with a word.
  */
 
-/**
- * hf_env_park - park, if a word still has the expected value
- * @word:     4 bytes, shared by waiters and wakers
- * @expected: park only if the word has this value
- * @deadline: from hf_env_deadline(); HF_ENV_FOREVER = none
- * @scope:    the same as that of hf_env_unpark()
- *
+/*
+ * Park, if a word of 4 bytes still has the expected value, until the deadline (hf_env_deadline()).
  * A signal handler may run meanwhile, and does not end it. If the word is changed before
- * hf_env_unpark(), this thread sees the change or is woken.
- *
- * Errors:   if the kernel refuses, as in a process that may not use futexes, HF_ENV_WOKEN: the
- *           caller's loop then spins
- * Return:   why it is awake
+ * hf_env_unpark(), this thread sees the change or is woken. If the kernel refuses, as in a process
+ * that may not use futexes, it returns HF_ENV_WOKEN, and the caller's loop spins.
  */
 enum hf_env_parked hf_env_park(const struct hf_atomic32 *word, uint32_t expected, uint64_t deadline,
 			       enum hf_env_scope scope);
 
-/**
- * hf_env_unpark - wake threads that are parked at a word, in the order of parking
- * @word:  was changed before; may be freed already: at worst another's waiter is woken spuriously
- * @n:     the most threads to wake
- * @scope: the same as that of hf_env_park()
- *
- * Context:  any signal handler, too
- * Return:   how many were woken
+/*
+ * Wake at most n threads that are parked at a word, in the order of parking; any signal handler,
+ * too. The word was changed before, and may be freed already: at worst another's waiter is woken
+ * spuriously. Returns how many were woken.
  */
 uint32_t hf_env_unpark(const struct hf_atomic32 *word, uint32_t n, enum hf_env_scope scope);
 
-/**
- * hf_env_requeue - wake one thread that is parked at a word, and move the others to another word
- * @word:     where they are parked; was changed before
- * @expected: if the word does not have this value, all are woken
- * @to:       where the others will be woken
- * @scope:    the same as that of hf_env_park()
+/*
+ * Wake one thread that is parked at a word, which was changed before, and move the others to the
+ * word @to. If the word does not have the expected value, all are woken.
  */
 void hf_env_requeue(const struct hf_atomic32 *word, uint32_t expected, const struct hf_atomic32 *to,
 		    enum hf_env_scope scope);
@@ -159,15 +142,11 @@ void hf_env_requeue(const struct hf_atomic32 *word, uint32_t expected, const str
 /* The time this many nanoseconds from now, of a clock that is never set; or HF_ENV_FOREVER. */
 uint64_t hf_env_deadline(uint64_t nanoseconds) HF_API;
 
-/**
- * hf_env_barrier_all - a full memory barrier in every thread of this process
- *
- * At some moment during the call each other thread executes a barrier: the caller then sees what
- * that thread did before it, and after it that thread sees what the caller did before the call.
- *
- * Ordering: sequentially consistent if true; see hf_atomic_fence_light()
- * Return:   false = not done: membarrier() is unavailable, or this process has used up its share
- *           (an eighth of wall time)
+/*
+ * A full memory barrier in every thread of this process, at some moment during the call: the caller
+ * then sees what that thread did before it, and after it that thread sees what the caller did
+ * before the call (hf_atomic_fence_light()). False = not done: membarrier() is unavailable, or this
+ * process has used up its share (an eighth of wall time).
  */
 bool hf_env_barrier_all(void);
 

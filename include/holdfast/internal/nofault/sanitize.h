@@ -7,11 +7,10 @@
  * Sanitizers do not see accesses by assembly, nor by the library, which need not be built with one.
  *
  *   AddressSanitizer   unmapped memory is legitimate here; an overrun or freed heap block, variable
- *                      or global is a bug. Only ranges that overrun one of these are reported:
- *                      before the access if the range is known, otherwise after it (searches,
- *                      strings).
+ *                      or global is a bug: reported before the access if the range is known,
+ *                      otherwise after it (searches, strings)
  *   MemorySanitizer    memory that was written counts as initialised, also by a copy, whose source
- *                      may be memory of another process.
+ *                      may be memory of another process
  */
 #include "../compiler.h"
 #include "../env.h"

@@ -56,16 +56,10 @@ struct hf_detail_site {
 	int32_t from, to;
 };
 
-/**
- * hf_site_fixup - look a faulting instruction up; for a port's own exception handler
- * @sites, @end: the table: the section hf_nofault_sites of an image, as its linker script names it
- * @pc:          the instruction that faulted
- *
- * A linear search, since faults are rare and the linker does not sort the table.
- *
- * Context:  an exception handler
- * Ordering: none
- * Return:   where to continue; 0 = not a site
+/*
+ * For a port's own exception handler: where to continue after a fault of the instruction at @pc; 0
+ * = not a site. The table is the section hf_nofault_sites of the image. A linear search, since
+ * faults are rare and the linker does not sort the table.
  */
 HF_INLINE uintptr_t hf_site_fixup(const struct hf_detail_site *sites,
 				  const struct hf_detail_site *end, uintptr_t pc)

@@ -3,7 +3,7 @@
 #define HF_ARCH_AARCH64_SPIN_H
 #pragma GCC system_header
 /*
- * spin, for AArch64 - WFE on the exclusive monitor, PRFM for store.
+ * spin, for AArch64 - WFE on the exclusive monitor.
  *
  * A load-exclusive arms this core's monitor; the store that changes the word clears it, which is an
  * event that ends WFE. So the unlock needs no SEV, and the waiters do not access the line while
@@ -22,12 +22,6 @@
 HF_INLINE void hf_arch_relax(void)
 {
 	__asm__ volatile("isb" ::: "memory");
-}
-
-/* hf_arch_prefetch_store - bring the line that holds *p here, ready to be written. A hint. */
-HF_INLINE void hf_arch_prefetch_store(const void *p)
-{
-	__asm__ volatile("prfm pstl1keep, %0" ::"Q"(*(const char *)p));
 }
 
 /* hf_arch_wait_change32 - wait while *p == old, but not for long. Returns *p. Acquire. */

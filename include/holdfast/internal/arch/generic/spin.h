@@ -13,7 +13,6 @@ HF_INLINE void hf_arch_relax(void)
 	__asm__ volatile("" ::: "memory");
 }
 
-#include "../prefetch_portable.h"
 #include "../wait_portable.h"
 
 #endif
