@@ -11,20 +11,8 @@
  *   nor where the compiler reads C headers (Zig, Swift, Go's cgo): inline functions cost less than
  *   a call. Linux user space only.
  *
- * Operations  hf_extern_constant, hf_extern_constant_name
- *
- * The rule for functions
- *   libholdfast-extern has a symbol for each inline function of Holdfast, under its own name and
- *   with the signature that its header documents: hf_refcount_inc, hf_mutex_lock,
- *   hf_spinlock_ticket_lock. A function that is not inline, such as hf_nofault_install, is a symbol
- *   of libholdfast, which libholdfast-extern links. Macros have no symbols; instead of an
- *   initialiser use
- *
- *     hf_mutex_t, hf_cond_t, their _shared_ forms, each spinlock    memory whose bytes are all 0
- *     hf_refcount_t, hf_rcuref_t, hf_lockref_t                      hf_refcount_set(), ..._init()
- *
- *   Sizes and alignments ("sizeof hf_mutex_t") are the same on every 64-bit processor. The call
- *   site in a report of misuse is in libholdfast-extern, or in its caller.
+ *   libholdfast-extern has a symbol for each inline function of Holdfast, with its name and
+ *   signature. docs/guide/other-languages.md has the rules for types, initialisers and reports.
  *
  * Example     docs/guide/other-languages.md
  * Context     any thread, any signal handler

@@ -9,8 +9,7 @@
  *   In a program that uses several primitives, or to try the library. In a header of your own,
  *   include only what it needs: everything that includes yours compiles that, too. extern.h is left
  *   out: it is for other languages. A header that needs what the environment lacks (a kernel has no
- *   parking) is empty. In C++ each lock's header includes its class: mutex.h includes
- *   mutex_class.h.
+ *   parking) is empty.
  */
 #include "cond.h"
 #include "intrusive_ptr.h"

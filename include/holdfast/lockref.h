@@ -25,23 +25,14 @@
  *
  * The lock half
  *   A mutex where threads can park (user space), otherwise the spinlock: the rules of mutex.h or
- *   spinlock.h apply. A port may use another lock: HF_LOCKREF_LOCK_HEADER, below. Under clang
- *   -Wthread-safety it is the lockref's capability: put_or_lock acquires it where it returns false,
- *   mark_dead and set_count require it. The analysis knows nothing of the count.
- *
- * Misuse                          report                        value after
- *   get past INT32_MAX            HF_REPORT_LOCKREF_OVF         INT32_MAX for ever: it leaks
- *   get on a dead object          HF_REPORT_LOCKREF_DEAD        unchanged
- *   mark_dead without the lock    HF_REPORT_LOCKREF_UNLOCKED    unchanged
+ *   spinlock.h apply. A port may use another lock: HF_LOCKREF_LOCK_HEADER, below. For clang's
+ *   -Wthread-safety it is the lockref's capability; the analysis knows nothing of the count.
  *
  * Arguments  l   the lockref
  *
  * State
  *      63                         32 31                          0
  *     |        count, signed        |            a lock           |
- *
- *   While the lock half is 0 the count changes by one compare-and-swap of the word, which is
- *   retried HF_LOCKREF_RETRIES times; else by the holder of the lock.
  *
  *     lock half   count        meaning
  *     0           1..MAX       live: one 64-bit compare-and-swap changes the count
@@ -121,10 +112,7 @@ HF_STATIC_ASSERT(HF_ATOMIC_IS_MODEL || sizeof(hf_lockref_t) == 8, "one 64-bit wo
 #define HF_DETAIL_LOCKREF_WORD(count) ((uint64_t)(uint32_t)(count) << 32)
 
 /* A lock that is free, and this many references (a constant). */
-#define HF_LOCKREF_INIT(count)                                                                     \
-	{                                                                                          \
-		HF_ATOMIC_INIT(HF_DETAIL_LOCKREF_WORD(count))                                      \
-	}
+#define HF_LOCKREF_INIT(count) HF_DETAIL_INIT(HF_DETAIL_LOCKREF_WORD(count))
 
 /* Failed swaps after which the lock is taken: 15 to 100 were measured alike where it matters. */
 #ifndef HF_LOCKREF_RETRIES
@@ -426,16 +414,12 @@ HF_INLINE void hf_lockref_get(hf_lockref_t *l)
  */
 HF_INLINE HF_MUST_CHECK bool hf_lockref_get_not_zero(hf_lockref_t *l)
 {
-	if (HF_LIKELY(hf_detail_lockref_try_get(l, 1)))
-		return true;
-	return hf_detail_lockref_get_slow(l, 1);
+	return HF_LIKELY(hf_detail_lockref_try_get(l, 1)) || hf_detail_lockref_get_slow(l, 1);
 }
 
 HF_INLINE HF_MUST_CHECK bool hf_lockref_get_not_dead(hf_lockref_t *l)
 {
-	if (HF_LIKELY(hf_detail_lockref_try_get(l, 0)))
-		return true;
-	return hf_detail_lockref_get_slow(l, 0);
+	return HF_LIKELY(hf_detail_lockref_try_get(l, 0)) || hf_detail_lockref_get_slow(l, 0);
 }
 
 /**
@@ -469,18 +453,16 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_put_or_lock(hf_lockref_t *l)
 {
 	int32_t count;
 
-	if (HF_LIKELY(hf_detail_lockref_try_put(l, 1, &count)))
-		return true;
-	return hf_detail_lockref_put_or_lock_slow(l);
+	return HF_LIKELY(hf_detail_lockref_try_put(l, 1, &count)) ||
+	       hf_detail_lockref_put_or_lock_slow(l);
 }
 
 HF_INLINE HF_MUST_CHECK bool hf_lockref_put_not_zero(hf_lockref_t *l)
 {
 	int32_t count;
 
-	if (HF_LIKELY(hf_detail_lockref_try_put(l, 1, &count)))
-		return true;
-	return hf_detail_lockref_put_not_zero_slow(l);
+	return HF_LIKELY(hf_detail_lockref_try_put(l, 1, &count)) ||
+	       hf_detail_lockref_put_not_zero_slow(l);
 }
 
 /**

@@ -50,7 +50,8 @@
  *     |            count            |            a lock           |
  *
  *   An add changes the count only: a carry is lost at the top of the word. The result of an add
- *   shows in which of three zones the count lies.
+ *   shows in which of three zones the count lies. As in rcuref.h, to leave a zone takes 2^28
+ *   operations in progress at one moment.
  *
  *      0                0x80000000    0xa0000000            0xe0000000   0xffffffff
  *      |------ live -------|-- saturated --|------- dead -------|-- saturated --|
@@ -67,8 +68,6 @@
  *     none       get: live again. put: misuse, which saturates
  *     dead       get: false, and the count, one higher, stays dead. put: misuse
  *     saturated  get: true. put: true. Both store SATURATED. It is never killed: it leaks
- *
- *   To leave a zone takes 2^28 operations in progress at one moment, as in rcuref.h.
  *
  * Invariants
  *   W1  The count changes between live and dead only by a compare-and-swap of the whole word by the
@@ -98,10 +97,7 @@ typedef struct HF_CAPABILITY("lockref") hf_lockref_waitfree {
 HF_STATIC_ASSERT(HF_ATOMIC_IS_MODEL || sizeof(hf_lockref_waitfree_t) == 8, "one 64-bit word");
 
 /* A lock that is free, and 0 to INT32_MAX references (a constant). */
-#define HF_LOCKREF_WAITFREE_INIT(count)                                                            \
-	{                                                                                          \
-		HF_ATOMIC_INIT(HF_DETAIL_LOCKREF_WORD(count))                                      \
-	}
+#define HF_LOCKREF_WAITFREE_INIT(count) HF_DETAIL_INIT(HF_DETAIL_LOCKREF_WORD(count))
 
 /* A program may define it: may this thread call put now? See "The contract of put". */
 #ifndef HF_LOCKREF_PROTECTED
@@ -133,13 +129,7 @@ HF_INLINE uint64_t hf_detail_waitfree_with(uint64_t word, uint32_t count)
 	return (uint64_t)count << 32 | (uint32_t)word;
 }
 
-/**
- * hf_lockref_waitfree_init - a free lock and the first references
- * @count: 0 to INT32_MAX
- *
- * Context:  before any other thread can see the object
- * Ordering: none
- */
+/* hf_lockref_waitfree_init - as hf_lockref_init(). Ordering: none. */
 HF_INLINE void hf_lockref_waitfree_init(hf_lockref_waitfree_t *l, int32_t count)
 {
 	HF_DETAIL_VALIDATE_INIT(hf_detail_waitfree_lock(l));
@@ -173,9 +163,6 @@ HF_INLINE bool hf_lockref_waitfree_is_dead(const hf_lockref_waitfree_t *l)
  * hf_lockref_waitfree_lock - as hf_lockref_lock(): no other thread can kill or revive the object
  * hf_lockref_waitfree_trylock - as hf_lockref_trylock()
  * hf_lockref_waitfree_unlock - as hf_lockref_unlock()
- *
- * Ordering: acquire; acquire if true, none if false; release
- * Return:   of trylock true = locked
  */
 HF_INLINE void hf_lockref_waitfree_lock(hf_lockref_waitfree_t *l)
 	HF_ACQUIRE(l) HF_NO_THREAD_SAFETY_ANALYSIS
@@ -281,8 +268,7 @@ HF_SLOW bool hf_detail_waitfree_put_or_lock_slow(hf_lockref_waitfree_t *l, uint6
 
 HF_INLINE void hf_detail_waitfree_check_put(hf_lockref_waitfree_t *l)
 {
-	(void)l;
-	if (!HF_DETAIL_VALIDATE_THAT(HF_LOCKREF_PROTECTED()))
+	if (HF_VALIDATE && !HF_LOCKREF_PROTECTED())
 		hf_report(HF_REPORT_LOCKREF_UNPROTECTED, l);
 }
 
@@ -377,8 +363,6 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_put_or_lock(hf_lockref_waitfree
  * hf_lockref_waitfree_mark_dead - kill the object, unless there are other references
  * @count: how many references the caller has, and gives up if it succeeds: mostly 0 or 1
  *
- * Retries only if a waiter has begun to wait for the lock, or has given up, in the meantime.
- *
  * Context:  the lock is held
  * Ordering: acquire if true: sees all that was done with the references, also with those that were
  *           dropped while the lock was held; none if false
@@ -391,6 +375,7 @@ HF_INLINE HF_MUST_CHECK bool hf_lockref_waitfree_mark_dead(hf_lockref_waitfree_t
 {
 	uint64_t word = hf_atomic64_load_relaxed(&l->word);
 
+	/* Retries only if a waiter has begun to wait for the lock, or has given up, meanwhile. */
 	while ((int64_t)word >= 0 && hf_detail_lockref_count(word) == count) {
 		if (HF_UNLIKELY(hf_detail_lockref_unlocked(word))) {
 			hf_report(HF_REPORT_LOCKREF_UNLOCKED, l);

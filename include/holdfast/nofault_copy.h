@@ -35,9 +35,9 @@
  *   implementations do not exist there.
  *
  * Invariants
- *   F1  Everything before the fault is done, nothing at or after it is touched, and the count is
- *       exact to the byte, on every processor and in every implementation. So all work is done in
- *       ascending order, and no store crosses into another page before the first one is known.
+ *   F1  The count is exact to the byte, on every processor and in every implementation: so all work
+ *       is done in ascending order, and no store crosses into another page before the first one is
+ *       known.
  *
  * Arguments
  *   dst, src   start, any alignment
@@ -169,34 +169,25 @@ HF_END_DECLS
 /* The same for any type with data() and size(). Sizes and results are in BYTES. */
 HF_BEGIN_CXX
 
-template <class T>
-[[nodiscard]] inline size_t hf_detail_clear_objects(T *objects, size_t count)
-{
-	static_assert(__is_trivially_copyable(T), "zero bytes need not be a valid object");
-	return hf_clear_nofault(objects, count * sizeof(T));
-}
-
-template <class T>
-[[nodiscard]] inline size_t hf_detail_copy_objects(T *to, size_t room, const T *from, size_t count)
-{
-	static_assert(__is_trivially_copyable(T), "a copy of the bytes need not be a valid object");
-	size_t fit = count < room ? count : room;
-
-	return hf_copy_nofault(to, from, fit * sizeof(T)) + (count - fit) * sizeof(T);
-}
-
 /* clear_nofault - hf_clear_nofault() of a whole span. Returns the bytes not cleared. */
 template <class Span>
 [[nodiscard]] inline size_t clear_nofault(Span &&span)
 {
-	return hf_detail_clear_objects(span.data(), span.size());
+	static_assert(__is_trivially_copyable(__typeof__(*span.data())), "0 need not be valid");
+	return hf_clear_nofault(span.data(), span.size() * sizeof(*span.data()));
 }
 
 /* copy_nofault - the same of a copy; bytes for which `to` has no room count as not copied. */
 template <class To, class From>
 [[nodiscard]] inline size_t copy_nofault(To &&to, const From &from)
 {
-	return hf_detail_copy_objects(to.data(), to.size(), from.data(), from.size());
+	static_assert(__is_trivially_copyable(__typeof__(*to.data())),
+		      "its bytes may not be valid");
+	const __typeof__(*to.data()) *source = from.data(); /* of the same type */
+	size_t fit = from.size() < to.size() ? from.size() : to.size();
+
+	return hf_copy_nofault(to.data(), source, fit * sizeof(*source)) +
+	       (from.size() - fit) * sizeof(*source);
 }
 
 HF_END_CXX

@@ -12,6 +12,8 @@
  *   A program with its own handler calls hf_nofault_handle() in it instead.
  *   SIGSEGV and SIGBUS must not be blocked: the system kills a process that faults with them
  *   blocked (as in a handler of one of the two without SA_NODEFER). There use safe.h.
+ *   Without a handler the first fault kills the process; a line on standard error reports the
+ *   missing install first, unless the program has only called one-word operations, strings, lists.
  *
  * Operations
  *   hf_nofault_install   once, early: from then on faults are recovered
@@ -23,18 +25,11 @@
  *
  * Example  examples/nofault.c
  *
- * Without a handler
- *   The first fault kills the process. A line on standard error reports the missing install first,
- *   if the program has called clear, copy, fill, move, compare, find or hf_copy_nofault_words():
- *   the first such call sets a handler that only prints it. The inline one-word operations, lists
- *   of ranges and strings set none.
- *
  * State
  *   Faults are recovered by an exception table (internal/nofault/site.h) of instructions that may
  *   fault and where to continue; the path without a fault has no extra instruction. Each executable
- *   and shared object that includes this header registers its entries when it is loaded, and
- *   removes them when it is unloaded. Inside a Linux kernel the table is the kernel's own, and this
- *   header is empty.
+ *   and shared object that includes this header registers its entries when it is loaded. Inside a
+ *   Linux kernel the table is the kernel's own, and this header is empty.
  *
  * Invariants
  *   F2  The handler takes no lock, allocates nothing, preserves errno, and reads only memory that
@@ -63,10 +58,9 @@ HF_BEGIN_DECLS
 /**
  * hf_nofault_install - recover faults from now on: take over SIGSEGV and SIGBUS
  *
- * Call it once, early. A further call reinstalls the handler if it was reset to SIG_DFL or SIG_IGN,
- * and never replaces another handler (hf_nofault_owned() is false then). A handler that other code
- * installs later must call the previous one, ours, for signals that it does not handle.
- * A thread's alternate stack, if it has one, needs room for getauxval(AT_MINSIGSTKSZ) + 1024 bytes.
+ * A further call reinstalls the handler if it was reset to SIG_DFL or SIG_IGN, and never replaces
+ * another handler, which must call ours for signals that it does not handle. A thread's alternate
+ * stack, if it has one, needs room for getauxval(AT_MINSIGSTKSZ) + 1024 bytes.
  *
  * Context:  any thread, several at once; not in a signal handler
  * Errors:   -errno of sigaction()
@@ -75,9 +69,7 @@ HF_BEGIN_DECLS
 int hf_nofault_install(void) HF_API_EACH;
 
 /**
- * hf_nofault_remove - restore the previous handlers
- *
- * Affects the whole process: for the program to call, not for a library.
+ * hf_nofault_remove - restore the previous handlers of the process: not for a library
  *
  * Context:  any thread, several at once; not in a signal handler
  * Errors:   -EBUSY (16): other code has replaced one of the handlers, and may call ours;
@@ -90,8 +82,7 @@ int hf_nofault_remove(void) HF_API_EACH;
  * hf_nofault_owned - is Holdfast's handler the installed one for SIGSEGV and SIGBUS?
  *
  * Context:  any thread, async-signal-safe
- * Return:   false: not installed, or other code has installed a handler since, which may or may
- *           not call ours
+ * Return:   false: not installed, or other code has installed a handler since
  */
 bool hf_nofault_owned(void) HF_API_EACH;
 

@@ -22,18 +22,10 @@
  *
  * Example  examples/nofault_scan.c
  *
- * State
- *   A fault is exact, as F1 of nofault_copy.h says: k bytes are done, or were looked at
- *
- *        fill              [ done: k | not touched       ]
- *        move downwards    [ not touched       | done: k ]    dst above src, and they overlap
- *        compare, find     [ k       | ...               ]    the byte at k is the first that
- *                                                             differs, is found or can't be read
- *
- * Invariants
+ * Invariants (a fault is exact: F1 of nofault_copy.h)
  *   M1  A move loses nothing: after a fault, the part of the source that was not moved is
- *       unchanged. So it goes downwards where memmove() must, and then the end of the destination
- *       is right.
+ *       unchanged. So it goes downwards where memmove() must, if dst is above src and they overlap,
+ *       and then the end of the destination is right.
  *   M2  A search or a comparison whose answer lies before the first byte that can't be read returns
  *       the answer, not a fault. If the memory changes meanwhile, each byte is one that was there
  *       at some moment during the call.
@@ -248,34 +240,24 @@ HF_END_DECLS
 /* The same for any type with data() and size(). */
 HF_BEGIN_CXX
 
-template <class T>
-[[nodiscard]] inline size_t hf_detail_fill_objects(T *objects, size_t count, uint8_t value)
-{
-	static_assert(__is_trivially_copyable(T), "such bytes need not be a valid object");
-	return hf_fill_nofault(objects, value, count * sizeof(T));
-}
-
-template <class T>
-[[nodiscard]] inline size_t hf_detail_copy_words(T *to, size_t room, const T *from, size_t count)
-{
-	static_assert(__is_trivially_copyable(T) && sizeof(T) == 8, "words of 8 bytes");
-	size_t fit = count < room ? count : room;
-
-	return hf_copy_nofault_words(to, from, fit) + (count - fit);
-}
-
 /* fill_nofault - hf_fill_nofault() of a whole span. Returns the BYTES not filled. */
 template <class Span>
 [[nodiscard]] inline size_t fill_nofault(Span &&span, uint8_t value)
 {
-	return hf_detail_fill_objects(span.data(), span.size(), value);
+	static_assert(__is_trivially_copyable(__typeof__(*span.data())), "it may not be valid");
+	return hf_fill_nofault(span.data(), value, span.size() * sizeof(*span.data()));
 }
 
 /* copy_nofault_words - the same, in WORDS; those without room in `to` count as not copied. */
 template <class To, class From>
 [[nodiscard]] inline size_t copy_nofault_words(To &&to, const From &from)
 {
-	return hf_detail_copy_words(to.data(), to.size(), from.data(), from.size());
+	static_assert(__is_trivially_copyable(__typeof__(*to.data())) && sizeof(*to.data()) == 8,
+		      "words of 8 bytes");
+	const __typeof__(*to.data()) *source = from.data(); /* of the same type */
+	size_t fit = from.size() < to.size() ? from.size() : to.size();
+
+	return hf_copy_nofault_words(to.data(), source, fit) + (from.size() - fit);
 }
 HF_END_CXX
 #endif

@@ -6,8 +6,9 @@
  * nofault_word - load, store and atomically change one word that may fault.
  *
  * Use when / not when
- *   As nofault_copy.h, for one word of 8 to 64 bits. They are inline: in user space the path
- *   without a fault is the plain instruction.
+ *   As nofault_copy.h, for one word of 8 to 64 bits; inside a Linux kernel for user memory, as
+ *   get_user() and put_user(). They are inline: in user space the path without a fault is the plain
+ *   instruction.
  *
  * Operations
  *   hf_load8_nofault, hf_load16_, hf_load32_, hf_load64_nofault       0 or -EFAULT
@@ -20,11 +21,9 @@
  * State
  *   An aligned word is read or written whole, or not at all. After an error nothing that an
  *   argument points to has changed, but a store of a word that lies on two pages may be half done.
- *   Inside a Linux kernel they are for user memory, as get_user() and put_user() are.
  *
  * Arguments
- *   p       the word: any alignment for load and store, one access where it is aligned; else
- *           aligned to its size
+ *   p       the word: any alignment for load and store, else aligned to its size
  *   found   gets the old value; unchanged after an error
  *
  * Context    as hf_copy_nofault()

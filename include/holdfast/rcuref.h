@@ -26,8 +26,7 @@
  *   for (rcu_read_lock() to rcu_read_unlock(), with the memory freed by call_rcu() or after
  *   synchronize_rcu()), or the memory is type-stable. In a kernel it is enough to disable
  *   preemption, which put does itself. With -DHF_VALIDATE=1 each put is checked by
- *   HF_RCUREF_PROTECTED(), if the program defines it (as liburcu's rcu_read_ongoing(), for
- *   example).
+ *   HF_RCUREF_PROTECTED(), if the program defines it, for example as liburcu's rcu_read_ongoing().
  *
  * Arguments  r   the count
  * Context    any
@@ -80,10 +79,7 @@ typedef struct hf_rcuref {
 #define HF_DETAIL_RCUREF_NONE 0xffffffffu
 
 /* n references (a constant); 0 = dead. */
-#define HF_RCUREF_INIT(n)                                                                          \
-	{                                                                                          \
-		HF_ATOMIC_INIT((n) ? (uint32_t)(n)-1u : HF_DETAIL_RCUREF_DEAD)                     \
-	}
+#define HF_RCUREF_INIT(n) HF_DETAIL_INIT((n) ? (uint32_t)(n)-1u : HF_DETAIL_RCUREF_DEAD)
 
 /**
  * hf_rcuref_init - give an object its first references; no other thread knows it
@@ -207,7 +203,7 @@ HF_INLINE HF_MUST_CHECK bool hf_rcuref_put(hf_rcuref_t *r)
 	uint32_t refs;
 	bool last = false;
 
-	if (!HF_DETAIL_VALIDATE_THAT(HF_RCUREF_PROTECTED()))
+	if (HF_VALIDATE && !HF_RCUREF_PROTECTED())
 		hf_report(HF_REPORT_RCUREF_UNPROTECTED, r);
 	hf_env_preempt_disable();
 	refs = hf_atomic32_fetch_sub_release(&r->refs, 1) - 1;

@@ -22,17 +22,11 @@
  * C++             intrusive_ptr.h has pointers that own a reference.
  * Locks at zero   refcount_lock.h has dec_and_lock and dec_and_mutex_lock.
  *
- * Misuse                            report                         value after, result
- *   add, inc past INT32_MAX         HF_REPORT_ADD_OVF              saturated
- *   ..._not_zero past INT32_MAX     HF_REPORT_ADD_NOT_ZERO_OVF     saturated, true
- *   add, inc on 0                   HF_REPORT_ADD_UAF              saturated
- *   sub_, dec_and_test below 0      HF_REPORT_SUB_UAF              saturated, false
- *   dec to 0, or below              HF_REPORT_DEC_LEAK             saturated
- *   any of these when saturated     HF_REPORT_SATURATED            saturated, true / false
- *
- *   An object whose count is saturated is never freed: it leaks, and that is the purpose. Later
- *   operations on it are consequences of the first misuse, and so a kind of their own; dec_not_one
- *   reports nothing. The compiler refuses an add of a constant below 1.
+ * Misuse
+ *   It saturates the count, and is reported as each function states: the object is never freed. It
+ *   leaks, and that is the purpose. Later operations on it are consequences of the first misuse,
+ *   reported as SATURATED; dec_not_one reports nothing. The compiler refuses an add of a constant
+ *   below 1.
  *
  * Objects that are never freed
  *   HF_REFCOUNT_INIT(HF_REFCOUNT_IMMORTAL), or set() to it, is for a static object among others
@@ -52,10 +46,6 @@
  *   <---------------- never freed --------------> dead <------------ live ------------->
  *           <- immortal ->< saturated >
  *
- *   SATURATED is 2^30 from either end of the negative half, and IMMORTAL and SATURATED have zones
- *   of 2^28 to either side. A thread has one operation in flight, and Linux has at most 2^22
- *   threads: operations of one reference can't carry a count out of its zone.
- *
  *   An operation is one unconditional atomic add. The value it returns shows whether it was misuse:
  *
  *     old          add i: old + i                sub i: old - i
@@ -64,9 +54,8 @@
  *     negative     *                             *           * = store SATURATED and report
  *     immortal     stays                         stays       stays = store IMMORTAL, no report
  *
- *   Between a bad add and its repair other threads see the bad value. After an underflow, or an
- *   increment of 0, it is next to 0, and more misuse in that window can make dec_and_test return
- *   true. The object was dead before, and that is reported: docs/design/0003-refcount-window.md.
+ *   Until that store other threads see the bad value: docs/design/0003-refcount-window.md counts
+ *   what they may do meanwhile without leaving the zone.
  *
  * Invariants
  *   I1  An operation that sees a bad old or a bad resulting value stores SATURATED before it
@@ -77,8 +66,8 @@
  *       count.
  *   I4  A not_zero operation never changes a count that is 0.
  *   I5  An operation on an immortal count restores it and reports nothing. A count becomes immortal
- *       by set only, with one exception: while an add of 2^28 or more overflows into the zone,
- *       other threads may find it there before the repair. It then leaks, and is reported once.
+ *       by set only; or while an add of 2^28 or more overflows into the zone, until its repair:
+ *       then it leaks, and is reported once.
  *
  * Source   LKML 2019-10, "lib/refcount: Improve performance of generic REFCOUNT_FULL code";
  *          docs/design/0040-one-implementation.md
@@ -98,11 +87,8 @@ typedef struct hf_refcount {
 #define HF_REFCOUNT_IMMORTAL (INT32_MIN / 4 * 3)
 #define HF_DETAIL_REFCOUNT_ZONE 0x10000000u /* 2^28 to either side */
 
-/* n references (a constant): as hf_refcount_set(). */
-#define HF_REFCOUNT_INIT(n)                                                                        \
-	{                                                                                          \
-		HF_ATOMIC_INIT(n)                                                                  \
-	}
+/* n references, a constant. */
+#define HF_REFCOUNT_INIT(n) HF_DETAIL_INIT(n)
 
 /* Is the value in the zone around `middle`, which is IMMORTAL or SATURATED? */
 HF_INLINE bool hf_detail_refcount_near(int32_t value, int32_t middle)

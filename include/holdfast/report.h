@@ -12,18 +12,15 @@
  * Modes (hf_report_set_mode(), or the environment variable HOLDFAST_REPORT at start)
  *   warn    the default: the first report of each kind calls the handler, or prints a line on
  *           standard error; then a summary of the others is printed at exit (Linux user space)
- *   abort   every report does so, and then calls abort()
+ *   abort   every report calls the handler, or prints its line, and then abort()
  *   count   only counted
  *   quiet   nothing, not even counted
  *
  * The line
  *   holdfast: 0x7ffe38c0ffee: refcount: underflow; use after free; at 0x55d0c4a012b3 (/app+0x12b3)
  *
- *   The object, the misuse, and the call site: an address inside of the call, and in brackets its
- *   offset in the executable or shared object, for addr2line -fie /app 0x12b3 (in an executable
- *   that is not position-independent, use the first address). After a tail call the site is the
- *   call of the function that made it. There are no symbols, because looking one up takes the
- *   dynamic linker's lock.
+ *   The object, the misuse, and the call site: docs/guide/reports.md shows how to find its line.
+ *   There are no symbols, because looking one up takes the dynamic linker's lock.
  *
  * Guarantees
  *   Reporting takes no lock, allocates nothing and is async-signal-safe: misuse is found inside of
@@ -155,9 +152,7 @@ enum hf_report_mode hf_report_set_mode(enum hf_report_mode mode) HF_API;
  */
 uint32_t hf_report_count(enum hf_report_kind kind) HF_API;
 
-/**
- * hf_report_reset - all counters to 0, and each kind may warn again
- */
+/* hf_report_reset - all counters to 0, and each kind may warn again */
 void hf_report_reset(void) HF_API;
 
 /**

@@ -36,11 +36,10 @@
  *   instruction can read and process_vm_readv() can't: memfd_secret, the data of the vDSO, device
  *   memory. It needs two file descriptors; without them nothing is copied.
  *
- * Invariants
- *   S1  Each piece given to the system lies in one page on either side, so the system copies a
- *       whole piece or nothing, and the count is exact. If a page is unmapped or mapped during the
- *       call, part of a piece may have been copied and not counted.
- *   No lock, no allocation, no more than 1 KiB of stack; errno is kept.
+ * Guarantees
+ *   The count is exact, since each piece given to the system lies in one page on either side (S1).
+ *   If a page is unmapped or mapped during the call, part of a piece may have been copied and not
+ *   counted. No lock, no allocation, no more than 1 KiB of stack; errno is kept.
  *
  * Context    any thread, any signal handler: async-signal-safe
  * Ordering   none; a word that changes meanwhile may be torn

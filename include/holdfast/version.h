@@ -7,9 +7,8 @@
  *
  * Use when / not when
  *   To report both, and to require a version: #if HF_VERSION_NUMBER < 100. Not to detect a
- *   function: if it is missing, the program does not link.
- *
- * Before 1.0 a minor version may change what callers rely on; a patch may not.
+ *   function: if it is missing, the program does not link. Before 1.0 a minor version may change
+ *   what callers rely on; a patch may not.
  */
 #include "internal/compiler.h"
 
@@ -19,13 +18,10 @@
 #define HF_VERSION_PATCH 0
 
 /*
- * The layout number. Inlined code and the library, and all copies of the library in one process,
- * must agree on the words of locks, queue nodes, per-thread state, the table of parked threads,
- * exception table entries, and the functions that inlined code calls. A change to any of them
- * increments the number. Inlined code then neither links nor loads with a library of another
- * layout: the linker or loader names the missing symbol, such as hf_detail_mutex_lock_slow_layout4.
- * If a process loads two copies of different layouts, the second reports that and aborts
- * (src/process/process.h).
+ * The layout number: of the words of locks, queue nodes, per-thread state, the table of parked
+ * threads, exception table entries, and the functions that inlined code calls. A change to any of
+ * them increments it, since inlined code and all copies of the library in a process must agree on
+ * them: they neither link nor load, or abort, if they don't (docs/design/0032-layout.md).
  */
 #define HF_DETAIL_LAYOUT 4
 
@@ -33,9 +29,9 @@
 #define HF_VERSION_NUMBER (HF_VERSION_MAJOR * 10000 + HF_VERSION_MINOR * 100 + HF_VERSION_PATCH)
 
 /* The version as a string: "1.2.3". */
-#define HF_VERSION HF_DETAIL_VERSION_TEXT(HF_VERSION_MAJOR, HF_VERSION_MINOR, HF_VERSION_PATCH)
-#define HF_DETAIL_VERSION_TEXT(major, minor, patch) HF_DETAIL_VERSION_TEXT_(major, minor, patch)
-#define HF_DETAIL_VERSION_TEXT_(major, minor, patch) #major "." #minor "." #patch
+#define HF_VERSION                                                                                 \
+	HF_DETAIL_STRING(HF_VERSION_MAJOR)                                                         \
+	"." HF_DETAIL_STRING(HF_VERSION_MINOR) "." HF_DETAIL_STRING(HF_VERSION_PATCH)
 
 HF_BEGIN_DECLS
 

@@ -30,11 +30,10 @@
  * Guarantees
  *   A wait returns true only if the word was different at some moment of the call: a wake-up
  *   without a change, or a change back before the thread has looked, does not end it.
- *   Threads are woken in the order of parking, within one priority; any thread may change the word
- *   past them. A thread does not spin before it parks: the caller knows whether that pays.
- *   A wait with the private form is not woken by the shared one, nor the reverse: use one for each
- *   word. Nothing is stored anywhere but in the kernel: a waiter that is killed leaves nothing, and
- *   in the child of a fork nobody waits.
+ *   Threads are woken in the order of parking, within one priority. A thread does not spin before
+ *   it parks: the caller knows whether that pays. A wait with the private form is not woken by the
+ *   shared one, nor the reverse. Nothing is stored anywhere but in the kernel: a waiter that is
+ *   killed leaves nothing, and in the child of a fork nobody waits.
  *
  * Source      futex(2); why not the parking table: docs/design/0050-wait-address.md
  */

@@ -5,11 +5,11 @@
 /*
  * spinlock_queued - first come, first served in 4 bytes, with bounded barging.
  *
- * spinlock.h's lock where holders keep their processor. It is one word, only its first waiter
- * causes cache traffic, and it bounds how often, and how long, the next waiter is passed over. It
- * does not park: while its next waiter is descheduled the lock stalls, so user space has another
- * lock. With some 24 processors and more that all want it and do other work in between, an MCS lock
- * is up to three times as fast (simulated: docs/design/0026; lab/variants/spinlock/mcs.h).
+ * spinlock.h's lock where holders keep their processor: only its first waiter causes cache traffic,
+ * and it bounds how often, and how long, the next waiter is passed over. It does not park: while
+ * its next waiter is descheduled the lock stalls, so user space has another lock. With some 24
+ * processors and more that all want it and do other work in between, an MCS lock is up to three
+ * times as fast (simulated: docs/design/0026; lab/variants/spinlock/mcs.h).
  *
  * Needs the nodes of node.h, of this environment alone: it can't share the lock with another.
  *
@@ -42,11 +42,9 @@
  *   alone, and the holder that barged (T2) increments passes by a store: a processor that has just
  *   stored a byte (T8) would have to wait for that store before it could swap the whole word.
  *
- *   Why barging: taking the lock again on the same core costs a tenth of handing it to another. The
- *   next waiter takes a lock that it finds free, unless others have barged since it last looked:
- *   then it lets them go on until the passes or its patience are used up. With
+ *   The next waiter takes a lock that it finds free, unless others have barged since it last
+ *   looked: then it lets them go on until the passes or its patience are used up. With
  *   HF_SPINLOCK_QUEUED_PASSES = 0 the lock is strictly first come, first served.
- *   docs/design/0004-queued-spinlock.md has the measurements.
  *
  * Invariants
  *   I1  only the holder stores to the locked byte of a held lock, and only 0 (T8); only the holder
@@ -71,7 +69,8 @@
  *   from it by compare-and-swaps only, which continue its release sequence. T3, T5 and T7 publish
  *   nothing; T4 hands a node over, and is release and acquire for that.
  *
- * Source  the field's queued spinlocks (locked byte, pending bit, tail); the barging is ours
+ * Source  docs/design/0004-queued-spinlock.md; the field's queued spinlocks (locked byte, pending
+ *         bit, tail); the barging is ours
  */
 #include "wait.h"
 #include "node.h"
@@ -175,10 +174,7 @@ HF_INLINE void hf_detail_spinlock_queued_wait_pending(hf_atomic32_t *lock,
 	}
 }
 
-/*
- * T2: t,p,n,0 -> t,p,n+1,1, or T1 without waiters: take the lock if it is free and the next waiter
- * permits barging.
- */
+/* T2: t,p,n,0 -> t,p,n+1,1, or T1 without waiters: take a free lock if barging is permitted. */
 HF_INLINE bool hf_detail_spinlock_queued_try_barge(hf_atomic32_t *lock, uint32_t *word)
 {
 	while (!(*word & HF_DETAIL_QUEUED_LOCKED_MASK)) {
