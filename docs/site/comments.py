@@ -31,7 +31,7 @@ KINDS = {
 }
 CXX = {
     "class": r"^(?:template <[^\n]*>\n)?(?:class|struct) (?:HF_\w+(?:\([^)]*\))? )*(?P<name>\w+)"
-             r"(?: [^{;]*)?\{(?P<body>.*?)^\};",
+             r"(?:\s[^{;]*)?\{(?P<body>.*?)^\};",
     "function": r"^(?P<head>(?:template <[^\n]*>\n)?(?:\[\[nodiscard\]\] )?"
                 r"(?!#|template|class|struct|using|HF_(?:BEGIN|END)|\s|[/*}]|\w+:$)[\w:<>, \t&*.()]*?[ *&])"
                 r"(?P<name>[a-z]\w+)\((?P<parameters>%s)\)[^;{}]*\{" % INSIDE,

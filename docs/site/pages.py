@@ -10,10 +10,10 @@ from checks import write
 from comments import FIELDS
 
 # The order of the headers for a newcomer; any others follow.
-ORDER = ["mutex", "mutex_class", "mutex_recursive", "mutex_recursive_class", "cond", "cond_class", "wait_address",
+ORDER = ["mutex", "mutex_recursive", "cond", "wait_address",
          "refcount", "refcount_lock", "rcuref", "lockref", "lockref_waitfree",
-         "lockref_counted", "spinlock", "spinlock_class", "spinlock_ticket", "spinlock_ticket_class", "intrusive_ptr",
-         "nofault", "nofault_handler", "nofault_copy", "nofault_word", "nofault_memory", "safe", "region", "region_class",
+         "lockref_counted", "spinlock", "spinlock_ticket", "lock_class", "intrusive_ptr",
+         "nofault", "nofault_handler", "nofault_copy", "nofault_word", "nofault_memory", "safe", "region",
          "report", "validate", "extern", "version"]
 FIRST = ["Use when / not when", "Operations", "Example", "Guards", "C++", "Ordering"]
 # Sphinx's directive of each kind of entry, and the role by which a name is linked to it.

@@ -19,48 +19,32 @@
  *   hf_cond_shared_*            the same, between processes
  *
  * Example     examples/cond.c
- * C++         hf::condition_variable, with std::unique_lock<hf::mutex>
+ * C++         hf::condition_variable, with std::unique_lock<hf::mutex>:
+ *             not_empty.wait(lock, [&] { return !queue.empty(); });
  *
  * Always wait in a loop that checks the condition: a wait may return spuriously (between processes
  * it does so now and then), and the condition may be false again by the time this thread has the
  * mutex. Change the condition with the mutex held; signal with it held or not. All threads that
  * wait at the same time use the same mutex.
  *
- * State
- *   hf_cond_t          the number of its waiters; their queue is in the table of waiters
- *                      (src/parking/queue.h)
- *   hf_cond_shared_t   a sequence number that each signal changes; bit 0: threads may be parked
- *
  * Guarantees
  *   No signal is lost, if the condition is changed with the mutex held: a thread counts as waiting
  *   before it releases the mutex. A waiter that times out consumes no signal.
+ *   A signal goes to the waiter that has waited longest, also if a debugger or a signal handler has
+ *   stopped its thread, which then returns from its wait when it runs again: no other one is woken
+ *   in its place. A broadcast wakes all others.
  *   The first thread that returns after a signal or broadcast may free the condition variable if no
  *   other thread is going to wait or signal: those that were woken do not touch it again.
  *   Between processes, a killed process loses at most the one signal that its own waiter was given;
  *   waiters of other processes recheck after 64 ms.
  *
  * Who runs
- *   A thread spins for up to 10 us before it parks if its recent spins ended with a signal. After a
- *   spin without a signal it spins in one of 32 waits only, and ever more rarely; never with one
- *   processor. To signal a spinning thread takes no system call. Once a turn (300 us) a spinning
- *   thread yields its processor, since a signalled thread may need it.
- *
- *   A signal wakes one thread, which then competes for the mutex like any other. A broadcast does
- *   not wake threads only to have them park again at the mutex: it moves the parked ones from the
- *   queue of the condition variable to that of the mutex, and wakes the first one there, which is
- *   one that ran on another processor if possible. A signal, too, moves a thread while the mutex is
- *   held, if others wait for it or the thread ran on the signaller's processor: there it could only
- *   preempt the holder and then wait for it, so the holder's unlock wakes it. Real-time threads
- *   (mutex.h) are not moved, but woken. A thread that parks here leaves its processor to a waiter
- *   at the mutex, so each processor has a chain of wake-ups, and none idles. Between processes the
- *   kernel moves threads.
- *
- *   Where one thread waits, a wait and its signal take no lock but the mutex, and no system call
- *   but those that park and wake, and in one of 64 waits the question for the thread's class.
- *
- *   A signal goes to the waiter that has waited longest, even if a debugger or a signal handler has
- *   stopped its thread: that thread returns from its wait when it runs again, and no other one is
- *   woken in its place. A broadcast wakes all others.
+ *   A thread spins for up to 10 us before it parks, less often the more of its spins end without a
+ *   signal. Where one thread waits, a wait and its signal take no lock but the mutex, and no system
+ *   call but those that park and wake. A signalled thread competes for the mutex like any other.
+ *   One that could only wait for the mutex is not woken, but moved to the mutex's queue: by a
+ *   broadcast all but one, by a signal one that would preempt the holder. Real-time threads
+ *   (mutex.h) are woken. docs/design/0019-parking.md has the rules and the reasons.
  *
  * fork
  *   In the child no thread waits, and signals find none. A mutex that another thread held at the
@@ -75,12 +59,7 @@
  *   mutex     the mutex that all present waiters use
  *   timeout   in nanoseconds
  *
- * Ordering
- *   operation             order
- *   init                  none
- *   wait, wait_timeout,   release, then acquire: of the mutex
- *     wait_until
- *   signal, broadcast     none; the mutex publishes the condition
+ * Ordering    stated at each function; the mutex publishes the condition
  *
  * Source      docs/design/0019-parking.md; the proofs: src/cond/cond.c
  */
@@ -89,20 +68,17 @@
 #if HF_ENV_HAS_PARK
 
 /* Initializes a static condition variable. */
-#define HF_COND_INIT                                                                               \
-	{                                                                                          \
-		HF_ATOMIC_INIT(0)                                                                  \
-	}
+#define HF_COND_INIT HF_DETAIL_INIT(0)
 #define HF_COND_SHARED_INIT HF_COND_INIT
 
-/* Goes with hf_mutex_t. */
+/* Goes with hf_mutex_t. Its queue is in the table of waiters (src/parking/queue.h). */
 typedef struct hf_cond {
 	hf_atomic32_t waiters;
 } hf_cond_t;
 
 /* Goes with hf_mutex_shared_t, in memory that several processes have mapped. */
 typedef struct hf_cond_shared {
-	hf_atomic32_t sequence;
+	hf_atomic32_t sequence; /* each signal changes it; bit 0: threads may be parked */
 } hf_cond_shared_t;
 
 HF_BEGIN_DECLS
@@ -119,6 +95,23 @@ void hf_detail_cond_shared_wake(hf_atomic32_t *cond, hf_atomic32_t *mutex)
 	HF_DETAIL_LINKED(hf_detail_cond_shared_wake) HF_API;
 
 HF_END_DECLS
+
+/* Both kinds; @shared is a constant. */
+HF_INLINE bool hf_detail_cond_wait_in(hf_atomic32_t *cond, hf_atomic32_t *mutex, bool shared,
+				      uint64_t deadline)
+{
+	bool signalled;
+
+	if (!HF_DETAIL_VALIDATE_UNLOCK(mutex, hf_detail_mutex_is_locked(mutex)))
+		return true;
+	HF_DETAIL_TSAN_UNLOCK(mutex, false);
+	signalled = shared ? hf_detail_cond_shared_wait(cond, mutex, deadline)
+			   : hf_detail_cond_wait(cond, mutex, deadline);
+	HF_DETAIL_TSAN_LOCK(mutex, false, true);
+	HF_DETAIL_TSAN_LOCK_ENDED(mutex, false, true, true);
+	HF_DETAIL_VALIDATE_LOCKED(mutex);
+	return signalled;
+}
 
 /**
  * hf_cond_init - initialize a condition variable
@@ -145,16 +138,7 @@ HF_INLINE void hf_cond_init(hf_cond_t *cond)
 HF_INLINE bool hf_cond_wait_until(hf_cond_t *cond, hf_mutex_t *mutex, uint64_t deadline)
 	HF_REQUIRES(mutex)
 {
-	bool signalled;
-
-	if (!HF_DETAIL_VALIDATE_UNLOCK(&mutex->word, hf_detail_mutex_is_locked(&mutex->word)))
-		return true;
-	HF_DETAIL_TSAN_UNLOCK(&mutex->word);
-	signalled = hf_detail_cond_wait(&cond->waiters, &mutex->word, deadline);
-	HF_DETAIL_TSAN_LOCK(&mutex->word);
-	HF_DETAIL_TSAN_LOCKED(&mutex->word);
-	HF_DETAIL_VALIDATE_LOCKED(&mutex->word);
-	return signalled;
+	return hf_detail_cond_wait_in(&cond->waiters, &mutex->word, false, deadline);
 }
 
 /* hf_cond_wait - hf_cond_wait_until() without a deadline. Ordering: release, then acquire. */
@@ -182,12 +166,7 @@ HF_INLINE void hf_cond_signal(hf_cond_t *cond)
 		hf_detail_cond_wake(&cond->waiters, false);
 }
 
-/**
- * hf_cond_broadcast - wake all waiters; they take the mutex one after another
- *
- * Context:  as hf_cond_signal()
- * Ordering: none
- */
+/* hf_cond_broadcast - as hf_cond_signal(), for all waiters, which then take the mutex in turn. */
 HF_INLINE void hf_cond_broadcast(hf_cond_t *cond)
 {
 	if (HF_UNLIKELY(hf_atomic32_load_relaxed(&cond->waiters)))
@@ -208,16 +187,7 @@ HF_INLINE void hf_cond_shared_init(hf_cond_shared_t *cond)
 HF_INLINE bool hf_cond_shared_wait_until(hf_cond_shared_t *cond, hf_mutex_shared_t *mutex,
 					 uint64_t deadline) HF_REQUIRES(mutex)
 {
-	bool signalled;
-
-	if (!HF_DETAIL_VALIDATE_UNLOCK(&mutex->word, hf_detail_mutex_is_locked(&mutex->word)))
-		return true;
-	HF_DETAIL_TSAN_UNLOCK(&mutex->word);
-	signalled = hf_detail_cond_shared_wait(&cond->sequence, &mutex->word, deadline);
-	HF_DETAIL_TSAN_LOCK(&mutex->word);
-	HF_DETAIL_TSAN_LOCKED(&mutex->word);
-	HF_DETAIL_VALIDATE_LOCKED(&mutex->word);
-	return signalled;
+	return hf_detail_cond_wait_in(&cond->sequence, &mutex->word, true, deadline);
 }
 
 /* hf_cond_shared_wait - as hf_cond_wait(). Ordering: release, then acquire. */
@@ -253,10 +223,116 @@ HF_INLINE void hf_cond_shared_broadcast(hf_cond_shared_t *cond, hf_mutex_shared_
 		hf_detail_cond_shared_wake(&cond->sequence, &mutex->word);
 }
 
-#endif
+/* ---- C++ ---------------------------------------------------------------------------------- */
 
 #ifdef __cplusplus
-#include "cond_class.h" /* hf::condition_variable */
+HF_BEGIN_CXX
+
+/*
+ * True = signalled, or spurious; false = timed out. Becomes, and compares with, std::cv_status: by
+ * templates, so that the header need not include <condition_variable>.
+ */
+class wait_result {
+public:
+	explicit HF_DETAIL_CONSTEXPR wait_result(bool signalled) noexcept : signalled_(signalled) {}
+	HF_DETAIL_CONSTEXPR operator bool() const noexcept { return signalled_; }
+	template <class Status, class = decltype(Status::no_timeout)>
+	HF_DETAIL_CONSTEXPR operator Status() const noexcept
+	{
+		return signalled_ ? Status::no_timeout : Status::timeout;
+	}
+	template <class Status, class = decltype(Status::no_timeout)>
+	friend HF_DETAIL_CONSTEXPR bool operator==(wait_result result, Status status) noexcept
+	{
+		return static_cast<Status>(result) == status;
+	}
+	template <class Status, class = decltype(Status::no_timeout)>
+	friend HF_DETAIL_CONSTEXPR bool operator==(Status status, wait_result result) noexcept
+	{
+		return static_cast<Status>(result) == status;
+	}
+	template <class Status, class = decltype(Status::no_timeout)>
+	friend HF_DETAIL_CONSTEXPR bool operator!=(wait_result result, Status status) noexcept
+	{
+		return static_cast<Status>(result) != status;
+	}
+	template <class Status, class = decltype(Status::no_timeout)>
+	friend HF_DETAIL_CONSTEXPR bool operator!=(Status status, wait_result result) noexcept
+	{
+		return static_cast<Status>(result) != status;
+	}
+
+private:
+	bool signalled_;
+};
+
+/* As std::condition_variable, for std::unique_lock<hf::mutex>. */
+class condition_variable {
+public:
+	typedef hf_cond_t *native_handle_type;
+
+	/* Constant-initialized (all bytes 0): a global one can be used in any constructor. */
+	HF_DETAIL_CONSTEXPR condition_variable() noexcept : raw_() {}
+	condition_variable(const condition_variable &) = delete;
+	condition_variable &operator=(const condition_variable &) = delete;
+
+	void notify_one() noexcept { hf_cond_signal(&raw_); }
+	void notify_all() noexcept { hf_cond_broadcast(&raw_); }
+
+	template <class Lock>
+	void wait(Lock &lock)
+	{
+		hf_cond_wait(&raw_, lock.mutex()->native_handle());
+	}
+	template <class Lock, class Predicate>
+	void wait(Lock &lock, Predicate predicate)
+	{
+		while (!predicate())
+			wait(lock);
+	}
+	/* Accepts any clock. */
+	template <class Lock, class TimePoint>
+	wait_result wait_until(Lock &lock, const TimePoint &time)
+	{
+		return wait_result(hf_cond_wait_timeout(&raw_, lock.mutex()->native_handle(),
+							hf_detail_nanoseconds_until(time)) ||
+				   hf_detail_nanoseconds_until(time) != 0);
+	}
+	/* Returns what the predicate returned last. */
+	template <class Lock, class TimePoint, class Predicate>
+	bool wait_until(Lock &lock, const TimePoint &time, Predicate predicate)
+	{
+		while (!predicate()) {
+			if (!wait_until(lock, time))
+				return predicate();
+		}
+		return true;
+	}
+	template <class Lock, class Duration>
+	wait_result wait_for(Lock &lock, const Duration &duration)
+	{
+		return wait_result(hf_cond_wait_timeout(&raw_, lock.mutex()->native_handle(),
+							hf_detail_nanoseconds(duration)));
+	}
+	template <class Lock, class Duration, class Predicate>
+	bool wait_for(Lock &lock, const Duration &duration, Predicate predicate)
+	{
+		uint64_t end = hf_env_deadline(hf_detail_nanoseconds(duration));
+
+		while (!predicate()) {
+			if (!hf_cond_wait_until(&raw_, lock.mutex()->native_handle(), end))
+				return predicate();
+		}
+		return true;
+	}
+	native_handle_type native_handle() noexcept { return &raw_; }
+
+private:
+	hf_cond_t raw_;
+};
+HF_END_CXX
+#endif
+
 #endif
 
 #endif

@@ -45,13 +45,9 @@
  * Errors      those of the refcount: too many owners saturate the count (ADD_OVF), and the object
  *             is never freed. A reference taken in the object's own destructor is ADD_UAF.
  *
- * Invariants  An intrusive_ptr that is not null owns one reference of its object. The count is the
- *             object's, not its value's: a copy of an object has one reference, and an assignment
- *             to an object changes none.
- *
  * Source      docs/design/0033-cxx-ownership.md
  */
-#include "internal/guard.h"
+#include "lock_class.h"
 #include "refcount.h"
 
 #ifdef __cplusplus
@@ -132,24 +128,17 @@ private:
 };
 
 /* May a T that is a refcounted<Base, Deleter> be deleted as a Base? Other types have hooks. */
-template <class T, class Base, bool is_virtual>
+template <bool may>
 struct hf_detail_freed_as {
-	static constexpr bool well = is_virtual;
-};
-template <class T, bool is_virtual>
-struct hf_detail_freed_as<T, T, is_virtual> {
-	static constexpr bool well = true;
-};
-struct hf_detail_freed_by_hooks {
-	static constexpr bool well = true;
+	static constexpr bool well = may;
 };
 template <class T, class Base, class Deleter>
-hf_detail_freed_by_hooks hf_detail_freed(const T *, const refcounted<Base, Deleter> *);
+hf_detail_freed_as<true> hf_detail_freed(const T *, const refcounted<Base, Deleter> *);
 template <class T, class Base>
-hf_detail_freed_as<T, Base, __has_virtual_destructor(Base)>
+hf_detail_freed_as<__is_base_of(T, Base) || __has_virtual_destructor(Base)>
 hf_detail_freed(const T *, const refcounted<Base, delete_object> *);
 template <class T>
-hf_detail_freed_by_hooks hf_detail_freed(const T *, const volatile void *);
+hf_detail_freed_as<true> hf_detail_freed(const T *, const volatile void *);
 
 /* For overload resolution: does a pointer to U convert to one to T? */
 template <class T>

@@ -12,8 +12,8 @@
  *   lockref_waitfree.h has no C++ form: call its functions.
  *
  * Operations
- *   hf::lockref                  lock, try_lock, unlock: for hf::guard, std::unique_lock and the
- *                                like; read, is_dead; with the lock held set_count, mark_dead
+ *   hf::lockref                  as hf::lockable (lock_class.h); read, is_dead; with the lock held
+ *                                set_count, mark_dead
  *   hf::lockref_counted<T>       base class of T: a hf::lockref, and the hooks of
  *                                hf::intrusive_ptr<T>
  *   intrusive_ptr<T>(p, how)     hf::retain: get. hf::retain_not_zero, hf::retain_not_dead: null
@@ -35,42 +35,36 @@
  * Source   docs/design/0033-cxx-ownership.md
  */
 #include "intrusive_ptr.h"
+#include "lock_class.h"
 #include "lockref.h"
 
 #ifdef __cplusplus
 HF_BEGIN_CXX
 
-/* Lockable: works with hf::guard, and with the guards of <mutex>. */
-class HF_CAPABILITY("lockref") lockref {
+struct hf_detail_lockref_functions {
+	static constexpr auto lock = hf_lockref_lock;
+	static constexpr auto trylock = hf_lockref_trylock;
+	static constexpr auto unlock = hf_lockref_unlock;
+};
+
+/* Works with hf::guard, and with the guards of <mutex>. */
+class HF_CAPABILITY("lockref") lockref
+	: public lockable<hf_lockref_t, hf_detail_lockref_functions> {
 public:
 	/* The lock is free. count: 0 to INT32_MAX. */
 	HF_DETAIL_CONSTEXPR explicit lockref(int32_t count = 1) noexcept
-		: raw_ HF_LOCKREF_INIT(static_cast<uint32_t>(count))
+		: lockable(hf_lockref_t HF_LOCKREF_INIT(static_cast<uint32_t>(count)))
 	{
 	}
-	lockref(const lockref &) = delete;
-	lockref &operator=(const lockref &) = delete;
 #if HF_VALIDATE || HF_TSAN
 	~lockref()
 	{
 		HF_DETAIL_TSAN_DESTROY(hf_detail_lockref_lock(&raw_),
 				       hf_env_lockref_is_locked(hf_detail_lockref_lock(&raw_)));
-		HF_DETAIL_VALIDATE_FORGET(hf_detail_lockref_lock(&raw_));
+		if (HF_VALIDATE)
+			hf_validate_forget(hf_detail_lockref_lock(&raw_));
 	}
 #endif
-
-	void lock() noexcept HF_ACQUIRE() HF_NO_THREAD_SAFETY_ANALYSIS
-	{
-		hf_lockref_lock(&raw_);
-	}
-	bool try_lock() noexcept HF_TRY_ACQUIRE(true) HF_NO_THREAD_SAFETY_ANALYSIS
-	{
-		return hf_lockref_trylock(&raw_);
-	}
-	void unlock() noexcept HF_RELEASE() HF_NO_THREAD_SAFETY_ANALYSIS
-	{
-		hf_lockref_unlock(&raw_);
-	}
 	/* As hf_lockref_read(): stale, unless the lock is held. Negative = dead. */
 	int32_t read() const noexcept
 	{
@@ -89,13 +83,6 @@ public:
 	{
 		hf_lockref_mark_dead(&raw_);
 	}
-	hf_lockref_t *native_handle() noexcept
-	{
-		return &raw_;
-	}
-
-private:
-	hf_lockref_t raw_;
 };
 
 /* lockref_counted - base class of T: class entry : public hf::lockref_counted<entry> { ... }; */

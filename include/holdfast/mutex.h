@@ -21,29 +21,19 @@
  *
  * Example     examples/mutex.c
  * Guards      C     HF_MUTEX_GUARD(&lock);
- *             C++   hf::mutex lock;
+ *             C++   hf::mutex lock;                         (lock_class.h)
  *                   std::lock_guard<hf::mutex> guard(lock);
  * Validation  -DHF_VALIDATE=1 reports recursion, unlock by another thread, long holds: validate.h.
- * Profile     HOLDFAST_PROFILE=1 in the environment lists contended mutexes at exit:
- *             docs/guide/tools.md
+ * Profile     HOLDFAST_PROFILE=1 lists contended mutexes at exit: docs/guide/tools.md
  *
  * Arguments   mutex   initialized by HF_MUTEX_INIT, by init, or with all bytes 0
  * Context     any thread
  *
- * Ordering
- *   operation             order
- *   init, is_locked       none
- *   lock, lock_timeout    acquire (and none if it timed out)
- *   trylock               acquire if true, none if false
- *   unlock                release
- *
  * Guarantees
- *   A free mutex can be taken by any running thread, past all waiters (barging), whatever happened
- *   to any waiter: one that is killed, or left behind by a fork, leaves nothing in the word
- *   (between processes, one needless system call). A waiter whose thread is stopped, by a signal
- *   handler that sleeps, a debugger or a frozen cgroup, or that gets no processor, does not keep
- *   those behind it from the mutex: they pass over it, at once if it was stopped in its sleep, else
- *   within 64 to 256 ms. A waiter that times out consumes no wake-up, and has tried once more.
+ *   Any running thread can take a free mutex, past all waiters (barging), whatever happened to
+ *   them: one that was killed, or left behind by a fork, leaves nothing in the word (between
+ *   processes, one needless system call). A waiter that times out consumes no wake-up, and has
+ *   tried once more.
  *   After its store an unlock does not touch the mutex, unless a thread is queued for it, which
  *   keeps it alive: so the next holder may unlock and free the mutex at once.
  *   A holder that is killed leaves the mutex locked: use hf_mutex_shared_lock_timeout().
@@ -54,6 +44,17 @@
  *   an unlock wakes it. While threads wait, one that has run for 300 us makes room for one that
  *   last ran on its processor. The mutex is never locked on behalf of another thread.
  *
+ *   One parked thread is woken at a time. Those behind it pass over it if it is stopped (by a
+ *   debugger, a frozen cgroup, a signal handler that sleeps) or gets no processor: at once, or
+ *   after at most 256 ms; a thread of SCHED_FIFO, SCHED_RR or SCHED_DEADLINE after 1 ms. A holder
+ *   does not inherit the priority of its waiters: docs/guide/choose.md, Priorities.
+ *
+ * Limits
+ *   No operation is a cancellation point; cancelling a waiting thread asynchronously breaks the
+ *   queue. Mutexes share 1024 buckets: while one has parked threads and its first waiter is not
+ *   awake, the unlocks of all in its bucket are slow. Waiters call membarrier(), which interrupts
+ *   each processor that runs the process, for at most an eighth of wall time.
+ *
  * fork
  *   In the child each mutex is locked or free as it was at the fork, and has no waiters. The child
  *   may unlock those that the forking thread held, and lock them again: pthread_atfork(lock,
@@ -63,33 +64,16 @@
  *   A program and its plug-ins may each be linked with the static library: the copies share the
  *   table, unless dlmopen() has loaded them into different namespaces.
  *
- * What it costs
- *   Two mutexes that share one of the 1024 buckets make each other's unlocks slow while one of them
- *   has parked threads and its first waiter is not awake. membarrier() sends an interrupt to each
- *   processor that runs the process, so its calls are limited to an eighth of wall time. No
- *   operation is a cancellation point; cancelling a waiting thread asynchronously breaks the queue.
- *   One parked thread is woken at a time. While it gets no processor, those parked behind it wait
- *   for it even if the mutex is free, for up to 256 ms; running threads take the mutex past them.
- *   Each thread parked behind another one wakes up so often, too. A thread of SCHED_FIFO, SCHED_RR
- *   or SCHED_DEADLINE does so each millisecond: a waiter of a lower class delays it by no more,
- *   unless that one is preempted in the microsecond in which it holds the bucket's lock. A thread
- *   that changes its class is noticed within 64 waits. A holder does not inherit the priority of
- *   its waiters: docs/guide/choose.md, Priorities.
- *
  * Source      docs/design/0014-mutex.md; the waiters and the proofs: src/parking/queue.h, to_lock.c
  */
-#include "internal/guard.h"
 #include "internal/parking.h"
 #include "internal/tsan.h"
-#include "validate.h"
+#include "lock_class.h"
 
 #if HF_ENV_HAS_PARK
 
 /* Initializes a static mutex as free. */
-#define HF_MUTEX_INIT                                                                              \
-	{                                                                                          \
-		HF_ATOMIC_INIT(0)                                                                  \
-	}
+#define HF_MUTEX_INIT HF_DETAIL_INIT(0)
 #define HF_MUTEX_SHARED_INIT HF_MUTEX_INIT
 
 /* For the threads of one process. Its member is private. */
@@ -152,15 +136,14 @@ HF_INLINE bool hf_detail_mutex_is_locked(const hf_atomic32_t *word)
 /* Locked -> 0, and then a look at the table. True = the slow unlock must follow. */
 HF_INLINE bool hf_detail_mutex_set_free(hf_atomic32_t *word)
 {
-#if HF_TSAN
 	/*
 	 * This may be half of a lockref, to whose whole word other threads' puts have released. The
 	 * processor keeps that order across a store to one half; ThreadSanitizer would forget it.
 	 */
-	(void)hf_atomic32_xchg_acq_rel(word, 0);
-#else
-	hf_atomic32_store_release(word, 0);
-#endif
+	if (HF_TSAN)
+		(void)hf_atomic32_xchg_acq_rel(word, 0);
+	else
+		hf_atomic32_store_release(word, 0);
 	hf_atomic_fence_light();
 	return hf_atomic32_load_relaxed(&hf_detail_parking_need[HF_DETAIL_PARKING_INDEX(word)]) !=
 	       0;
@@ -172,62 +155,60 @@ HF_INLINE void hf_detail_mutex_release(hf_atomic32_t *word)
 		hf_detail_mutex_unlock_slow(word);
 }
 
-/* True = locked. */
-HF_INLINE bool hf_detail_mutex_lock(hf_atomic32_t *word, uint64_t deadline)
-{
-	if (!HF_DETAIL_VALIDATE_LOCK(word, hf_detail_mutex_is_locked(word)))
-		return true;
-	HF_DETAIL_TSAN_LOCK(word);
-	if (HF_UNLIKELY(!hf_detail_mutex_try_lock(word)) &&
-	    !hf_detail_mutex_lock_slow(word, deadline)) {
-		HF_DETAIL_TSAN_TIMED_OUT(word);
-		return false;
-	}
-	HF_DETAIL_TSAN_LOCKED(word);
-	HF_DETAIL_VALIDATE_LOCKED(word);
-	return true;
-}
-
-HF_INLINE bool hf_detail_mutex_trylock(hf_atomic32_t *word, uint32_t mark)
-{
-	bool locked = HF_LIKELY(hf_detail_mutex_swap(word, mark));
-
-	if (locked) {
-		HF_DETAIL_TSAN_TRYLOCKED(word);
-		HF_DETAIL_VALIDATE_LOCKED(word);
-	}
-	return locked;
-}
-
-HF_INLINE void hf_detail_mutex_unlock(hf_atomic32_t *word)
-{
-	if (!HF_DETAIL_VALIDATE_UNLOCK(word, hf_detail_mutex_is_locked(word)))
-		return;
-	HF_DETAIL_TSAN_UNLOCK(word);
-	hf_detail_mutex_release(word);
-}
-
-/* True = locked. */
-HF_INLINE bool hf_detail_mutex_shared_lock(hf_atomic32_t *word, uint64_t deadline)
-{
-	if (!HF_DETAIL_VALIDATE_LOCK(word, hf_detail_mutex_is_locked(word)))
-		return true;
-	HF_DETAIL_TSAN_LOCK(word);
-	if (HF_UNLIKELY(!hf_detail_mutex_shared_try_lock(word)) &&
-	    !hf_detail_mutex_shared_lock_slow(word, deadline)) {
-		HF_DETAIL_TSAN_TIMED_OUT(word);
-		return false;
-	}
-	HF_DETAIL_TSAN_LOCKED(word);
-	HF_DETAIL_VALIDATE_LOCKED(word);
-	return true;
-}
-
 /* 1, 2 -> 0 */
 HF_INLINE void hf_detail_mutex_shared_release(hf_atomic32_t *word)
 {
 	if (HF_UNLIKELY(hf_atomic32_xchg_acq_rel(word, 0) == HF_DETAIL_MUTEX_PARKED))
 		hf_detail_mutex_shared_wake(word);
+}
+
+/* The operations of both kinds; @shared is a constant. */
+HF_INLINE void hf_detail_mutex_init(hf_atomic32_t *word)
+{
+	HF_DETAIL_VALIDATE_INIT(word);
+	HF_DETAIL_TSAN_INIT(word);
+	hf_atomic32_store_relaxed(word, 0);
+}
+
+HF_INLINE bool hf_detail_mutex_lock(hf_atomic32_t *word, bool shared, uint64_t deadline)
+{
+	bool locked;
+
+	if (!HF_DETAIL_VALIDATE_LOCK(word, hf_detail_mutex_is_locked(word)))
+		return true;
+	HF_DETAIL_TSAN_LOCK(word, false, true);
+	if (shared)
+		locked = HF_LIKELY(hf_detail_mutex_shared_try_lock(word)) ||
+			 hf_detail_mutex_shared_lock_slow(word, deadline);
+	else
+		locked = HF_LIKELY(hf_detail_mutex_try_lock(word)) ||
+			 hf_detail_mutex_lock_slow(word, deadline);
+	HF_DETAIL_TSAN_LOCK_ENDED(word, false, true, locked);
+	if (locked)
+		HF_DETAIL_VALIDATE_LOCKED(word);
+	return locked;
+}
+
+HF_INLINE bool hf_detail_mutex_trylock(hf_atomic32_t *word, bool shared)
+{
+	bool locked = HF_LIKELY(shared ? hf_detail_mutex_shared_try_lock(word)
+				       : hf_detail_mutex_try_lock(word));
+
+	HF_DETAIL_TSAN_LOCK_ENDED(word, false, false, locked);
+	if (locked)
+		HF_DETAIL_VALIDATE_LOCKED(word);
+	return locked;
+}
+
+HF_INLINE void hf_detail_mutex_unlock(hf_atomic32_t *word, bool shared)
+{
+	if (!HF_DETAIL_VALIDATE_UNLOCK(word, hf_detail_mutex_is_locked(word)))
+		return;
+	HF_DETAIL_TSAN_UNLOCK(word, false);
+	if (shared)
+		hf_detail_mutex_shared_release(word);
+	else
+		hf_detail_mutex_release(word);
 }
 
 /**
@@ -238,9 +219,7 @@ HF_INLINE void hf_detail_mutex_shared_release(hf_atomic32_t *word)
  */
 HF_INLINE void hf_mutex_init(hf_mutex_t *mutex)
 {
-	HF_DETAIL_VALIDATE_INIT(&mutex->word);
-	HF_DETAIL_TSAN_INIT(&mutex->word);
-	hf_atomic32_store_relaxed(&mutex->word, 0);
+	hf_detail_mutex_init(&mutex->word);
 }
 
 /**
@@ -252,7 +231,7 @@ HF_INLINE void hf_mutex_init(hf_mutex_t *mutex)
  */
 HF_INLINE void hf_mutex_lock(hf_mutex_t *mutex) HF_ACQUIRE(mutex) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	(void)hf_detail_mutex_lock(&mutex->word, HF_ENV_FOREVER);
+	(void)hf_detail_mutex_lock(&mutex->word, false, HF_ENV_FOREVER);
 }
 
 /**
@@ -268,7 +247,7 @@ HF_INLINE void hf_mutex_lock(hf_mutex_t *mutex) HF_ACQUIRE(mutex) HF_NO_THREAD_S
 HF_INLINE HF_MUST_CHECK bool hf_mutex_lock_timeout(hf_mutex_t *mutex, uint64_t timeout)
 	HF_TRY_ACQUIRE(true, mutex) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	return hf_detail_mutex_lock(&mutex->word, hf_env_deadline(timeout));
+	return hf_detail_mutex_lock(&mutex->word, false, hf_env_deadline(timeout));
 }
 
 /**
@@ -281,7 +260,7 @@ HF_INLINE HF_MUST_CHECK bool hf_mutex_lock_timeout(hf_mutex_t *mutex, uint64_t t
 HF_INLINE HF_MUST_CHECK bool hf_mutex_trylock(hf_mutex_t *mutex)
 	HF_TRY_ACQUIRE(true, mutex) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	return hf_detail_mutex_trylock(&mutex->word, HF_DETAIL_PARKING_MARK);
+	return hf_detail_mutex_trylock(&mutex->word, false);
 }
 
 /**
@@ -293,7 +272,7 @@ HF_INLINE HF_MUST_CHECK bool hf_mutex_trylock(hf_mutex_t *mutex)
  */
 HF_INLINE void hf_mutex_unlock(hf_mutex_t *mutex) HF_RELEASE(mutex) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	hf_detail_mutex_unlock(&mutex->word);
+	hf_detail_mutex_unlock(&mutex->word, false);
 }
 
 /**
@@ -312,16 +291,14 @@ HF_INLINE bool hf_mutex_is_locked(const hf_mutex_t *mutex)
 /* hf_mutex_shared_init - as hf_mutex_init(), in memory that several processes have mapped. */
 HF_INLINE void hf_mutex_shared_init(hf_mutex_shared_t *mutex)
 {
-	HF_DETAIL_VALIDATE_INIT(&mutex->word);
-	HF_DETAIL_TSAN_INIT(&mutex->word);
-	hf_atomic32_store_relaxed(&mutex->word, 0);
+	hf_detail_mutex_init(&mutex->word);
 }
 
 /* hf_mutex_shared_lock - as hf_mutex_lock(). Ordering: acquire. */
 HF_INLINE void hf_mutex_shared_lock(hf_mutex_shared_t *mutex)
 	HF_ACQUIRE(mutex) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	(void)hf_detail_mutex_shared_lock(&mutex->word, HF_ENV_FOREVER);
+	(void)hf_detail_mutex_lock(&mutex->word, true, HF_ENV_FOREVER);
 }
 
 /* hf_mutex_shared_lock_timeout - as hf_mutex_lock_timeout(). Ordering: acquire if true. */
@@ -329,24 +306,21 @@ HF_INLINE HF_MUST_CHECK bool hf_mutex_shared_lock_timeout(hf_mutex_shared_t *mut
 							  uint64_t timeout)
 	HF_TRY_ACQUIRE(true, mutex) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	return hf_detail_mutex_shared_lock(&mutex->word, hf_env_deadline(timeout));
+	return hf_detail_mutex_lock(&mutex->word, true, hf_env_deadline(timeout));
 }
 
 /* hf_mutex_shared_trylock - as hf_mutex_trylock(). Ordering: acquire if true. */
 HF_INLINE HF_MUST_CHECK bool hf_mutex_shared_trylock(hf_mutex_shared_t *mutex)
 	HF_TRY_ACQUIRE(true, mutex) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	return hf_detail_mutex_trylock(&mutex->word, HF_DETAIL_MUTEX_LOCKED);
+	return hf_detail_mutex_trylock(&mutex->word, true);
 }
 
 /* hf_mutex_shared_unlock - as hf_mutex_unlock(). Ordering: release. */
 HF_INLINE void hf_mutex_shared_unlock(hf_mutex_shared_t *mutex)
 	HF_RELEASE(mutex) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	if (!HF_DETAIL_VALIDATE_UNLOCK(mutex, hf_detail_mutex_is_locked(&mutex->word)))
-		return;
-	HF_DETAIL_TSAN_UNLOCK(&mutex->word);
-	hf_detail_mutex_shared_release(&mutex->word);
+	hf_detail_mutex_unlock(&mutex->word, true);
 }
 
 /* hf_mutex_shared_is_locked - as hf_mutex_is_locked(). Ordering: none. */
@@ -355,28 +329,38 @@ HF_INLINE bool hf_mutex_shared_is_locked(const hf_mutex_shared_t *mutex)
 	return hf_detail_mutex_is_locked(&mutex->word);
 }
 
-HF_INLINE void hf_detail_mutex_guard_end(hf_mutex_t **guard) HF_NO_THREAD_SAFETY_ANALYSIS
-{
-	hf_mutex_unlock(*guard);
-}
-
-HF_INLINE hf_mutex_t *hf_detail_mutex_guard_begin(hf_mutex_t *mutex)
-	HF_ASSERT_HELD(mutex) HF_NO_THREAD_SAFETY_ANALYSIS
-{
-	hf_mutex_lock(mutex);
-	return mutex;
-}
+HF_DETAIL_GUARD_FUNCTIONS(hf_detail_mutex_guard, hf_mutex_t, hf_mutex_lock, hf_mutex_unlock,
+			  HF_ASSERT_HELD)
 
 /* HF_MUTEX_GUARD - hold a mutex to the end of this block, however it is left. Not longjmp. */
-#define HF_MUTEX_GUARD(mutex)                                                                      \
-	hf_mutex_t *HF_DETAIL_UNIQUE(hf_detail_guard_)                                             \
-		__attribute__((cleanup(hf_detail_mutex_guard_end), unused)) =                      \
-			hf_detail_mutex_guard_begin(mutex)
-
-#endif
+#define HF_MUTEX_GUARD(mutex) HF_DETAIL_GUARD(hf_mutex_t, hf_detail_mutex_guard, mutex)
 
 #ifdef __cplusplus
-#include "mutex_class.h" /* hf::mutex */
+HF_BEGIN_CXX
+struct hf_detail_mutex_functions {
+	static constexpr auto lock = hf_mutex_lock;
+	static constexpr auto trylock = hf_mutex_trylock;
+	static constexpr auto lock_timeout = hf_mutex_lock_timeout;
+	static constexpr auto unlock = hf_mutex_unlock;
+};
+
+/* For the guards of <mutex>, and hf::condition_variable. hf_mutex_shared_t has no class. */
+class HF_CAPABILITY("mutex") mutex : public timed_lockable<hf_mutex_t, hf_detail_mutex_functions> {
+public:
+#if HF_TSAN
+	~mutex()
+	{
+		HF_DETAIL_TSAN_DESTROY(&raw_.word, is_locked());
+	}
+#endif
+	bool is_locked() const noexcept
+	{
+		return hf_mutex_is_locked(&raw_);
+	}
+};
+HF_END_CXX
+#endif
+
 #endif
 
 #endif

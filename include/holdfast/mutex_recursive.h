@@ -20,7 +20,7 @@
  *
  * Example     examples/mutex_recursive.c
  * Guards      C     HF_MUTEX_RECURSIVE_GUARD(&lock);
- *             C++   hf::recursive_mutex lock;
+ *             C++   hf::recursive_mutex lock;               (lock_class.h)
  *                   std::lock_guard<hf::recursive_mutex> guard(lock);
  * Arguments   mutex   initialized by HF_MUTEX_RECURSIVE_INIT, by init, or with all bytes 0
  *
@@ -32,7 +32,7 @@
  *
  * Errors      Reported, also without validation: an unlock by a thread that does not hold it, which
  *             does nothing (LOCK_WRONG_OWNER, LOCK_UNLOCKED); 2^32 locks (LOCK_DEPTH_OVF): it stays
- *             locked. Of validate.h's reports only recursion is none.
+ *             locked. With validation, validate.h's other reports, but recursion.
  *             A thread that ends as its holder leaves it locked, and a later thread may get its
  *             number, and be the holder.
  * Ordering    That of mutex.h where it is taken or becomes free, else none.
@@ -161,29 +161,39 @@ HF_INLINE bool hf_mutex_recursive_wait_until(hf_mutex_recursive_t *mutex, hf_con
 	return signalled;
 }
 
-HF_INLINE void
-hf_detail_mutex_recursive_guard_end(hf_mutex_recursive_t **guard) HF_NO_THREAD_SAFETY_ANALYSIS
-{
-	hf_mutex_recursive_unlock(*guard);
-}
-
-HF_INLINE hf_mutex_recursive_t *hf_detail_mutex_recursive_guard_begin(hf_mutex_recursive_t *mutex)
-	HF_ASSERT_HELD(mutex) HF_NO_THREAD_SAFETY_ANALYSIS
-{
-	hf_mutex_recursive_lock(mutex);
-	return mutex;
-}
+HF_DETAIL_GUARD_FUNCTIONS(hf_detail_mutex_recursive_guard, hf_mutex_recursive_t,
+			  hf_mutex_recursive_lock, hf_mutex_recursive_unlock, HF_ASSERT_HELD)
 
 /* HF_MUTEX_RECURSIVE_GUARD - take it once until this block is left. Not by longjmp. */
 #define HF_MUTEX_RECURSIVE_GUARD(mutex)                                                            \
-	hf_mutex_recursive_t *HF_DETAIL_UNIQUE(hf_detail_guard_)                                   \
-		__attribute__((cleanup(hf_detail_mutex_recursive_guard_end), unused)) =            \
-			hf_detail_mutex_recursive_guard_begin(mutex)
-
-#endif
+	HF_DETAIL_GUARD(hf_mutex_recursive_t, hf_detail_mutex_recursive_guard, mutex)
 
 #ifdef __cplusplus
-#include "mutex_recursive_class.h" /* hf::recursive_mutex */
+HF_BEGIN_CXX
+struct hf_detail_mutex_recursive_functions {
+	static constexpr auto lock = hf_mutex_recursive_lock;
+	static constexpr auto trylock = hf_mutex_recursive_trylock;
+	static constexpr auto lock_timeout = hf_mutex_recursive_lock_timeout;
+	static constexpr auto unlock = hf_mutex_recursive_unlock;
+};
+
+/*
+ * std::recursive_mutex and std::recursive_timed_mutex in one. std::condition_variable_any waits
+ * with it if it is held once.
+ */
+class HF_CAPABILITY("mutex") recursive_mutex
+	: public timed_lockable<hf_mutex_recursive_t, hf_detail_mutex_recursive_functions> {
+#if HF_TSAN
+public:
+	~recursive_mutex()
+	{
+		HF_DETAIL_TSAN_DESTROY(&raw_.mutex.word, hf_mutex_is_locked(&raw_.mutex));
+	}
+#endif
+};
+HF_END_CXX
+#endif
+
 #endif
 
 #endif

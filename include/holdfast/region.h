@@ -25,9 +25,6 @@
  *
  * Example  examples/region.c
  *
- *   hf_region_t r;
- *   struct hf_region_fault fault;
- *
  *   if (hf_region_begin(&r, base, len) == 0) {
  *           sha256(base, len);
  *           if (hf_region_end(&r, &fault) < len)
@@ -37,6 +34,7 @@
  * Guards   C     HF_REGION_GUARD(&r, base, len, error);
  *          C++   hf::region guard(base, len); ...; if (guard.end() < len) ...
  *                hf::process_region guard(base, len);
+ *                hf::region_call(base, len, callable): throws hf::region_error
  *
  * State
  *   A region is a range of one mapping of one file.
@@ -61,51 +59,44 @@
  *   Reading zeros. Code that advances by a length which it reads from the file may never end over
  *   zeros; assertions on the file's content may fail (LMDB's do).
  *
- *   After the end. The zeros are visible to the whole process, also to threads without a region.
- *   Unless the region knows its file they stay: end the regions, then map the file again or unmap
- *   the range. A new region reports zeros of before while any region that saw the loss is open;
- *   later ones read zeros unreported.
+ *   After the end. The whole process sees the zeros, which stay unless the region knows its file:
+ *   end the regions, then map the file again or unmap the range. A new region reports zeros of
+ *   before while any region that saw the loss is open; later ones read zeros unreported.
  *
- *   The mapping. The range should be one mapping with one protection. A fault replaces no more than
- *   the mapping in which it happened, and the end nothing but zeros and the region's file. What is
- *   mapped is looked up a few microseconds before it is replaced: do not unmap what another thread
- *   is reading under a region. Call no mremap() between a loss and the end.
+ *   The mapping. The range should be one mapping with one protection: a fault replaces no more than
+ *   the mapping in which it happened. Do not unmap what another thread is reading under a region,
+ *   nor call mremap() between a loss and the end.
  *
- *   What the kernel must allow. What is mapped is read from /proc/self/maps: where that cannot be
- *   opened, each lost page takes a fault of its own, the zeros stay, and the end reports the error
- *   of open(). A loss cuts the mapping: a process that has vm.max_map_count mappings dies of it.
- *   Near a limit of writable memory (RLIMIT_DATA, overcommit_memory 2) each written page takes a
- *   fault of its own, zeros may stay read-only, and then the end reports -ENOMEM (12). After
- *   mlockall(MCL_FUTURE) the kernel locks the zeros: a loss takes longer with its size, and other
- *   threads' ends wait. SIGBUS and SIGSEGV must not be blocked.
+ *   The system. SIGBUS and SIGSEGV must not be blocked. Where /proc/self/maps cannot be opened,
+ *   each lost page takes a fault of its own, the zeros stay, and the end reports the error of
+ *   open(). A process that has vm.max_map_count mappings dies of a loss, which cuts one. Near a
+ *   limit of writable memory zeros may stay read-only: the end reports -ENOMEM (12).
  *
- *   What is lost beside the file's end. Data written to a private mapping behind the lost page, as
- *   by a truncation. A huge page (hugetlbfs) is replaced as a whole, and only if all of it is in
- *   the range. If several threads fault on the same loss at once, bytes written there may become
- *   zeros again. The rest of the range, too, when the disk can't be read or is full, or a
- *   userfaultfd with UFFD_FEATURE_SIGBUS has not filled a page yet.
+ *   What is lost beside the file's end. Data written to a private mapping behind the lost page. The
+ *   rest of the range, too, when the disk can't be read or is full, or a userfaultfd with
+ *   UFFD_FEATURE_SIGBUS has not filled a page yet. A huge page as a whole, and only if all of it is
+ *   in the range. If several threads fault on one loss, bytes written there may be zeros again.
  *
  *   What is not noticed. A file that is truncated and grows again between two accesses: use a lock
  *   on the file, or a copy. A system call on a lost page, which fails with EFAULT. A fault of an
  *   operation of nofault.h, which recovers by itself.
  *
- *   The region object. Each copy of the static library has its own regions: objects that guard the
- *   same memory must link the shared library. The object must not lie in memory with a protection
- *   key, which a signal handler cannot access. End a region before its memory or its thread ends:
- *   no longjmp past hf_region_end(), no cancellation. If a thread ends with open regions, they are
- *   closed, and one report is made (HF_REPORT_REGION_OPEN_AT_EXIT). In a fork's child the regions
- *   are open that the forking thread has begun, also those of the process, and no others.
+ *   The region object. Each copy of the static library has its own regions: link the shared one if
+ *   several guard the same memory. The object must not lie in memory with a protection key. End a
+ *   region before its memory or its thread ends: no longjmp past hf_region_end(), no cancellation.
+ *   If a thread ends with open regions, they are closed, and one report is made
+ *   (HF_REPORT_REGION_OPEN_AT_EXIT). In a fork's child the regions are open that the forking thread
+ *   has begun, also those of the process, and no others.
  *
- * What it costs
- *   34 ns for begin and end; with a file each calls fstat(), too. A loss: that of mmap() and of the
- *   look at what is mapped, 15 to 30 us on a busy machine, independent of the memory that the
- *   process has; before Linux 6.11 longer with more mappings.
+ *   Cost. 34 ns for begin and end; with a file each calls fstat(), too. 15 to 30 us for a loss on a
+ *   busy machine; before Linux 6.11 longer with more mappings.
  *
  * Ordering
  *   none for the caller's data, in all operations
  *
  * Source   docs/design/0020-region.md; handlers of libraries: docs/guide/faults.md
  */
+#include "lock_class.h"
 #include "nofault.h"
 
 #if HF_ENV_HAS_REGION
@@ -151,11 +142,9 @@ struct hf_region_fault {
 	/* The first noted write into the lost part; `bad` if it was outside of this region, or
 	   before it began; the region's length: none. */
 	size_t written;
-	/*
-	 * 0; -errno: the file could not be mapped again, and the zeros stay, or (without a file)
-	 * the zeros could not become writable; -EEXIST (17): the file was not mapped again, since
-	 * another mapping is there now; -EINVAL (22): not a region that is open in this thread.
-	 */
+	/* 0; -EINVAL (22): not a region that is open in this thread; -EEXIST (17): the file was not
+	   mapped again, since another mapping is there now; else -errno: it could not be mapped
+	   again, and the zeros stay, or (without a file) could not become writable. */
 	int error;
 };
 
@@ -186,11 +175,10 @@ HF_MUST_CHECK int hf_region_begin(hf_region_t *region, const void *base, size_t 
  * @fd:                  the file; stays open until the end
  * @offset:              of the byte at `base` in the file: not of the mapping's start
  *
- * If a page was lost, hf_region_end() maps the file again from there to the range's end, with this
- * protection and these flags, provided that nothing else has been mapped there meanwhile. It is a
- * new mapping: add MAP_LOCKED to the flags if it is to be locked again, as far as mlock() may, and
- * call madvise() again. With or without a loss the first bad offset is exact to the byte, and a
- * truncation within the last page, which causes no fault, is reported.
+ * If a page was lost, hf_region_end() maps the file again from there to the range's end, provided
+ * that nothing else has been mapped there meanwhile. It is a new mapping: add MAP_LOCKED to the
+ * flags if it is to be locked again, and call madvise() again. The first bad offset is exact to the
+ * byte, and a truncation within the last page, which causes no fault, is reported.
  *
  * Context:  as hf_region_begin()
  * Errors:   -EINVAL (22): as above; base and offset don't fit together (not the same place in a
@@ -231,9 +219,8 @@ HF_MUST_CHECK size_t hf_region_end(hf_region_t *region, struct hf_region_fault *
  * function is left by siglongjmp(): it must hold no lock, own no memory and have no C++ destructor
  * to run, and what it was changing stays half changed. Regions that it has begun are ended. The
  * signal mask is then that at the fault, and the floating-point control bits are those before the
- * call. An exception, pthread_exit() or a cancellation may leave the function, too, and ends the
- * region, if the library was compiled with -fexceptions: CMake's and Meson's builds are; a program
- * that compiles holdfast.c of `make single` adds it.
+ * call. An exception, pthread_exit() or a cancellation ends the region, too, if the library was
+ * compiled with -fexceptions: add it for holdfast.c of `make single`.
  *
  * Context:  any thread; not in a signal handler
  * Errors:   -EFAULT (14): it was left at a lost page, or another region replaced a page of the
@@ -263,14 +250,106 @@ HF_INLINE void hf_detail_region_guard_end(hf_region_t **guard)
  * learn what was lost: after it, the guard does nothing.
  */
 #define HF_REGION_GUARD(region, base, len, error)                                                  \
-	hf_region_t *HF_DETAIL_UNIQUE(hf_detail_guard_)                                            \
-		__attribute__((cleanup(hf_detail_region_guard_end), unused)) =                     \
-			hf_detail_region_guard_begin((region), (base), (len), &(error))
+	HF_DETAIL_GUARD(hf_region_t, hf_detail_region_guard, (region), (base), (len), &(error))
 
-#endif
+/* ---- C++ ---------------------------------------------------------------------------------- */
 
 #ifdef __cplusplus
-#include "region_class.h" /* hf::region */
+HF_BEGIN_CXX
+
+/* What hf::region and hf::process_region share. */
+class region_guard {
+public:
+	region_guard(const region_guard &) = delete;
+	region_guard &operator=(const region_guard &) = delete;
+	~region_guard()
+	{
+		if (!error_ && hf_region_end(&raw_, nullptr)) {}
+	}
+	/* 0, or the error of begin: then no region is open. */
+	int error() const noexcept { return error_; }
+	/* As hf_region_end(), once. */
+	[[nodiscard]] size_t end(hf_region_fault *fault = nullptr) noexcept
+	{
+		if (error_) {
+			if (fault)
+				*fault = { 0, 0, error_ };
+			return 0;
+		}
+		error_ = -HF_EINVAL;
+		return hf_region_end(&raw_, fault);
+	}
+
+protected:
+	region_guard() noexcept : error_(-HF_EINVAL) {}
+	hf_region_t raw_;
+	int error_;
+};
+
+/* A region that ends with its block, or by end(), which alone reports what was lost. */
+class region : public region_guard {
+public:
+	[[nodiscard]] region(const void *base, size_t len) noexcept
+	{
+		error_ = hf_region_begin(&raw_, base, len);
+	}
+	/* As hf_region_begin_file(). */
+	[[nodiscard]] region(const void *base, size_t len, int prot, int flags, int fd,
+			     uint64_t offset) noexcept
+	{
+		error_ = hf_region_begin_file(&raw_, base, len, prot, flags, fd, offset);
+	}
+};
+
+#if defined(__cpp_exceptions)
+/* What hf::region_call() throws. (Not a std::exception, whose header this one does not include.) */
+class region_error {
+public:
+	region_error(int error_, const hf_region_fault &fault_) noexcept
+		: error(error_), fault(fault_)
+	{
+	}
+	const char *what() const noexcept
+	{
+		return error == -HF_EFAULT ? "holdfast: a page of the mapping is lost"
+					   : "holdfast: the region can't begin";
+	}
+	const int error; /* of hf_region_call() */
+	const hf_region_fault fault;
+};
+
+/*
+ * As hf_region_call(), of any callable; throws a region_error at a lost page. The frames between
+ * are left by a jump, as there: their destructors do not run. What the callable throws passes
+ * through.
+ */
+template <class Callable>
+void region_call(const void *base, size_t len, Callable &&callable)
+{
+	struct called {
+		Callable &callable;
+	} called = { callable };
+	hf_region_fault fault = { 0, 0, 0 };
+	int error = hf_region_call(
+		base, len, [](void *at) { static_cast<struct called *>(at)->callable(); }, &called,
+		&fault);
+
+	if (error)
+		throw region_error(error, fault);
+}
+#endif
+
+/* The same for the faults of all threads: hf_region_begin_process(). Any thread may end it. */
+class process_region : public region_guard {
+public:
+	[[nodiscard]] process_region(const void *base, size_t len) noexcept
+	{
+		error_ = hf_region_begin_process(&raw_, base, len);
+	}
+};
+HF_END_CXX
+#endif
+
 #endif
 
 #endif

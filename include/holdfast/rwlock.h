@@ -28,59 +28,51 @@
  * Context     any thread. The thread that locked it must unlock it, of a reader as of a writer
  *
  * Policy
- *   A writer keeps new readers out while it waits for those inside. When it unlocks, whoever runs
- *   may take the lock past threads that wait and do not run, as with a mutex. A reader that has
- *   waited for a turn of 1 ms is overdue: it enters when the next writer unlocks, before any other
- *   (phase-fair). So neither starves. Among writers it is as at a mutex (mutex.h, Fairness).
+ *   A writer keeps new readers out while it waits for those inside. When it unlocks, any running
+ *   thread may take the lock past threads that wait and do not run, as with a mutex. A reader that
+ *   has waited for a turn of 1 ms is overdue: it enters when the next writer unlocks, before any
+ *   other (phase-fair). So neither starves. Among writers it is as at a mutex.
  *   A thread that reads a lock may read the same lock again, though a writer waits: else both would
  *   wait for ever. If it reads another one, it waits for that lock's writer like any thread, and
  *   two locks need an order, as two mutexes do. A reader that wants to write must unlock first.
  *
  * Guarantees
  *   A reader executes no atomic read-modify-write, and writes only its own thread's cache line,
- *   while threads only read. (On 32-bit ARM its store of 64 bits is a loop of exclusive accesses.)
- *   After its store a read_unlock does not touch the lock: so a thread that then write-locks it may
- *   free it. A waiter that times out has changed nothing.
+ *   while threads only read. After its store a read_unlock does not touch the lock: so a thread
+ *   that then write-locks it may free it. A waiter that times out has changed nothing.
  *   A thread that is stopped inside keeps others out; so does one that is stopped while it waits
  *   as a writer for readers, or overdue. One that ends inside leaves it locked.
  *
  * fork
  *   In the child no other thread is inside, or overdue. Exceptions are readers that the word counts
- *   (see What it costs), children of _Fork() or a bare clone(), and a pthread_atfork() handler that
- *   runs before the library's. What the forking thread held it may unlock in the child. A lock that
+ *   (see Limits), children of _Fork() or a bare clone(), and a pthread_atfork() handler that runs
+ *   before the library's. What the forking thread held it may unlock in the child. A lock that
  *   another thread held or awaited as a writer stays locked.
  *
- * Copies
- *   The copies of the static library in a process share the readers' lines. If they do not
- *   (mutex.h: dlmopen(), a linker that drops notes), a reader of one and a writer of another may be
- *   inside together.
- *
- * What it costs
+ * Limits
  *   A thread has a line of 64 bytes for what it reads, which is taken over when the thread has
  *   ended: it reads seven locks at a time. For an eighth, or if all 32,768 lines are in use, it is
  *   counted in the lock's word, by a compare-and-swap, and must not read that lock twice.
- *   A writer looks at each line, at 2 ns for that of a thread at rest: at 16, or at twice as many
- *   as there were threads at a time. If the lock was only read for a while (BIAS), it first calls
- *   membarrier(), which interrupts each processor that runs the process: some microseconds. After
- *   it, thousands of reads cost a memory barrier more; so do all where membarrier() is missing.
- *   Waiting costs what it costs at a mutex, and no operation is a cancellation point (mutex.h).
+ *   A writer looks at each line: at 16, or at twice as many as there were threads at a time. If the
+ *   lock was only read for a while (BIAS), it first calls membarrier(), which interrupts each
+ *   processor that runs the process. After it, thousands of reads cost a memory barrier more; so do
+ *   all where membarrier() is missing.
+ *   No operation is a cancellation point. Copies of the static library share the readers' lines; if
+ *   they can't (dlmopen(), a linker that drops notes), a reader of one and a writer of another may
+ *   be inside together.
  *
  * Source      docs/design/0045-rwlock.md; state and proof: src/rwlock/rwlock.c. BIAS is like that
  *             of Dice and Kogan, "BRAVO", USENIX ATC 2019; phases: Brandenburg and Anderson,
  *             "Reader-writer synchronization for ... real-time systems", ECRTS 2009
  */
-#include "internal/guard.h"
 #include "internal/parking.h"
 #include "internal/tsan.h"
-#include "validate.h"
+#include "lock_class.h"
 
 #if HF_ENV_HAS_PARK
 
 /* Initializes a static lock as free. */
-#define HF_RWLOCK_INIT                                                                             \
-	{                                                                                          \
-		HF_ATOMIC_INIT(0)                                                                  \
-	}
+#define HF_RWLOCK_INIT HF_DETAIL_INIT(0)
 
 /* For the threads of one process. Its member is private. */
 typedef struct HF_CAPABILITY("rwlock") hf_rwlock {
@@ -185,10 +177,10 @@ HF_INLINE bool hf_detail_rwlock_lock(hf_atomic32_t *word, bool reads, uint64_t d
 			     : HF_DETAIL_VALIDATE_LOCK(word, hf_atomic32_load_relaxed(word) &
 								     HF_DETAIL_RWLOCK_WRITER)))
 		return true;
-	HF_DETAIL_TSAN_RW_LOCK(word, reads, waits);
+	HF_DETAIL_TSAN_LOCK(word, reads, waits);
 	locked = reads ? hf_detail_rwlock_read_lock(word, deadline)
 		       : hf_detail_rwlock_write_lock(word, deadline);
-	HF_DETAIL_TSAN_RW_ENDED(word, reads, waits, locked);
+	HF_DETAIL_TSAN_LOCK_ENDED(word, reads, waits, locked);
 	if (locked && reads)
 		HF_DETAIL_VALIDATE_LOCKED_SHARED(word);
 	else if (locked)
@@ -275,7 +267,7 @@ HF_INLINE void hf_rwlock_read_unlock(hf_rwlock_t *lock)
 {
 	if (!HF_DETAIL_VALIDATE_UNLOCK_SHARED(&lock->word))
 		return;
-	HF_DETAIL_TSAN_RW_UNLOCK(&lock->word, true);
+	HF_DETAIL_TSAN_UNLOCK(&lock->word, true);
 	hf_detail_rwlock_read_unlock(&lock->word);
 }
 
@@ -293,15 +285,7 @@ HF_INLINE void hf_rwlock_write_lock(hf_rwlock_t *lock) HF_ACQUIRE(lock) HF_NO_TH
 	(void)hf_detail_rwlock_lock(&lock->word, false, HF_ENV_FOREVER);
 }
 
-/**
- * hf_rwlock_write_lock_timeout - enter as a writer, or give up after a time
- * @lock:    the lock
- * @timeout: in nanoseconds; 0 = at most spin briefly, do not park
- *
- * Context:  as hf_rwlock_write_lock(), and its errors
- * Ordering: acquire if true; none if false
- * Return:   true = locked
- */
+/* hf_rwlock_write_lock_timeout - as hf_rwlock_read_lock_timeout(), to write. Ordering: the same. */
 HF_INLINE HF_MUST_CHECK bool hf_rwlock_write_lock_timeout(hf_rwlock_t *lock, uint64_t timeout)
 	HF_TRY_ACQUIRE(true, lock) HF_NO_THREAD_SAFETY_ANALYSIS
 {
@@ -334,7 +318,7 @@ HF_INLINE void hf_rwlock_write_unlock(hf_rwlock_t *lock)
 {
 	if (!HF_DETAIL_VALIDATE_UNLOCK(&lock->word, hf_rwlock_is_write_locked(lock)))
 		return;
-	HF_DETAIL_TSAN_RW_UNLOCK(&lock->word, false);
+	HF_DETAIL_TSAN_UNLOCK(&lock->word, false);
 	hf_detail_rwlock_write_unlock(&lock->word);
 }
 
@@ -347,54 +331,74 @@ HF_INLINE void hf_rwlock_write_unlock(hf_rwlock_t *lock)
 HF_INLINE void hf_rwlock_downgrade(hf_rwlock_t *lock) HF_RELEASE(lock)
 	HF_ACQUIRE_SHARED(lock) HF_NO_THREAD_SAFETY_ANALYSIS
 {
-	HF_DETAIL_TSAN_RW_UNLOCK(&lock->word, false);
-	HF_DETAIL_TSAN_RW_ENDED(&lock->word, true, false, true);
+	HF_DETAIL_TSAN_UNLOCK(&lock->word, false);
+	HF_DETAIL_TSAN_LOCK_ENDED(&lock->word, true, false, true);
 	HF_DETAIL_VALIDATE_LOCKED_SHARED(&lock->word);
 	hf_detail_rwlock_downgrade(&lock->word);
 }
 
 /* ---- guards of C -------------------------------------------------------------------------- */
 
-HF_INLINE void hf_detail_rwlock_read_guard_end(hf_rwlock_t **guard) HF_NO_THREAD_SAFETY_ANALYSIS
-{
-	hf_rwlock_read_unlock(*guard);
-}
-
-HF_INLINE void hf_detail_rwlock_write_guard_end(hf_rwlock_t **guard) HF_NO_THREAD_SAFETY_ANALYSIS
-{
-	hf_rwlock_write_unlock(*guard);
-}
-
-HF_INLINE hf_rwlock_t *hf_detail_rwlock_read_guard_begin(hf_rwlock_t *lock)
-	HF_ASSERT_SHARED(lock) HF_NO_THREAD_SAFETY_ANALYSIS
-{
-	hf_rwlock_read_lock(lock);
-	return lock;
-}
-
-HF_INLINE hf_rwlock_t *hf_detail_rwlock_write_guard_begin(hf_rwlock_t *lock)
-	HF_ASSERT_HELD(lock) HF_NO_THREAD_SAFETY_ANALYSIS
-{
-	hf_rwlock_write_lock(lock);
-	return lock;
-}
+HF_DETAIL_GUARD_FUNCTIONS(hf_detail_rwlock_read_guard, hf_rwlock_t, hf_rwlock_read_lock,
+			  hf_rwlock_read_unlock, HF_ASSERT_SHARED)
+HF_DETAIL_GUARD_FUNCTIONS(hf_detail_rwlock_write_guard, hf_rwlock_t, hf_rwlock_write_lock,
+			  hf_rwlock_write_unlock, HF_ASSERT_HELD)
 
 /* HF_RWLOCK_READ_GUARD - read to the end of this block, however it is left. Not longjmp. */
-#define HF_RWLOCK_READ_GUARD(lock)                                                                 \
-	hf_rwlock_t *HF_DETAIL_UNIQUE(hf_detail_guard_)                                            \
-		__attribute__((cleanup(hf_detail_rwlock_read_guard_end), unused)) =                \
-			hf_detail_rwlock_read_guard_begin(lock)
+#define HF_RWLOCK_READ_GUARD(lock) HF_DETAIL_GUARD(hf_rwlock_t, hf_detail_rwlock_read_guard, lock)
 
 /* HF_RWLOCK_WRITE_GUARD - the same as a writer. */
-#define HF_RWLOCK_WRITE_GUARD(lock)                                                                \
-	hf_rwlock_t *HF_DETAIL_UNIQUE(hf_detail_guard_)                                            \
-		__attribute__((cleanup(hf_detail_rwlock_write_guard_end), unused)) =               \
-			hf_detail_rwlock_write_guard_begin(lock)
+#define HF_RWLOCK_WRITE_GUARD(lock) HF_DETAIL_GUARD(hf_rwlock_t, hf_detail_rwlock_write_guard, lock)
 
-#endif
+/* ---- C++ ---------------------------------------------------------------------------------- */
 
 #ifdef __cplusplus
-#include "rwlock_class.h" /* hf::shared_mutex */
+HF_BEGIN_CXX
+struct hf_detail_rwlock_functions {
+	static constexpr auto lock = hf_rwlock_write_lock;
+	static constexpr auto trylock = hf_rwlock_write_trylock;
+	static constexpr auto lock_timeout = hf_rwlock_write_lock_timeout;
+	static constexpr auto unlock = hf_rwlock_write_unlock;
+};
+
+/* For the guards of <mutex> and <shared_mutex>: as std::shared_timed_mutex. */
+class HF_CAPABILITY("rwlock") shared_mutex
+	: public timed_lockable<hf_rwlock_t, hf_detail_rwlock_functions> {
+public:
+	void lock_shared() noexcept HF_ACQUIRE_SHARED() HF_NO_THREAD_SAFETY_ANALYSIS
+	{
+		hf_rwlock_read_lock(&raw_);
+	}
+	bool try_lock_shared() noexcept HF_TRY_ACQUIRE_SHARED(true) HF_NO_THREAD_SAFETY_ANALYSIS
+	{
+		return hf_rwlock_read_trylock(&raw_);
+	}
+	template <class Duration>
+	bool try_lock_shared_for(const Duration &timeout) noexcept
+		HF_TRY_ACQUIRE_SHARED(true) HF_NO_THREAD_SAFETY_ANALYSIS
+	{
+		return hf_rwlock_read_lock_timeout(&raw_, hf_detail_nanoseconds(timeout));
+	}
+	template <class TimePoint>
+	bool try_lock_shared_until(const TimePoint &time)
+		HF_TRY_ACQUIRE_SHARED(true) HF_NO_THREAD_SAFETY_ANALYSIS
+	{
+		return hf_detail_lock_until(time, [this](uint64_t left) {
+			return hf_rwlock_read_lock_timeout(&raw_, left);
+		});
+	}
+	void unlock_shared() noexcept HF_RELEASE_SHARED() HF_NO_THREAD_SAFETY_ANALYSIS
+	{
+		hf_rwlock_read_unlock(&raw_);
+	}
+	void downgrade() noexcept HF_RELEASE() HF_ACQUIRE_SHARED() HF_NO_THREAD_SAFETY_ANALYSIS
+	{
+		hf_rwlock_downgrade(&raw_);
+	}
+};
+HF_END_CXX
+#endif
+
 #endif
 
 #endif

@@ -9,7 +9,7 @@
  *   In kernels and on bare metal, where a holder keeps its processor, for sections of some ten to
  *   some hundred instructions. In user space take a mutex: a spinlock's waiters waste their time
  *   slices when there are more runnable threads than processors. Not around anything that blocks,
- *   allocates or does I/O.
+ *   allocates or does I/O. spinlock_ticket.h is strictly first come, first served, in 8 bytes.
  *
  * Operations
  *   lock, trylock, unlock    wait for it; take it only if it is free; release it
@@ -20,12 +20,11 @@
  *
  * Guards
  *   C     HF_SPINLOCK_GUARD(&lock);              released where the enclosing block ends
- *   C++   hf::spinlock lock;                     spinlock_class.h
+ *   C++   hf::spinlock lock;                     lock_class.h
  *         hf::guard<hf::spinlock> hold(lock);    or std::lock_guard, std::scoped_lock
  *
  *   Under clang -Wthread-safety data that is HF_GUARDED_BY(lock) may be touched only while the lock
- *   is held. The analysis does not see where a guard in C ends: it considers the lock held to the
- *   end of the function, and warns of a later lock() of it there.
+ *   is held, by a guard in C to the end of the function: a later lock() of it there is warned of.
  *
  * Example     examples/spinlock.c, examples/spinlock_guard.cpp
  * Validation  -DHF_VALIDATE=1 reports recursion, unlock by another thread, long holds: validate.h.
@@ -39,15 +38,12 @@
  *                          then compete for it: a queue would stop when its head is preempted. So
  *                          there is no bound on how often a waiter is passed over. Linux user space
  *
- *   spinlock_ticket.h is strictly first come, first served, in 8 bytes.
- *
  * Invariants (where threads are preempted; the queue has its own)
- *   Only the holder, whose compare-and-swap made the word 1, stores 0. So unlock need not be a
- *   read-modify-write.
+ *   Only the holder, whose compare-and-swap made the word 1, stores 0: unlock need not be a
+ *   read-modify-write. The word does not record waiters: so processes may share the lock, and the
+ *   child of a fork, in which only the holder's thread exists, may unlock it.
  *   On AArch64 waiting by WFE loses no wake-up and needs no SEV: the load that found the word 1 has
  *   armed the monitor, and the store of 0 clears it, which ends WFE.
- *   The word does not record waiters. So processes may share the lock, and the child of a fork, in
- *   which only the holder's thread exists, may unlock it.
  *
  * Arguments   lock   initialized by HF_SPINLOCK_INIT, by init, or with all bytes 0
  *
@@ -58,9 +54,8 @@
  * Source      docs/design/0004-queued-spinlock.md, docs/design/0041-one-spinlock.md. The small
  *             lock: "SeqRel" and "Litmus" of Zephyr's issue 32686, in one.
  */
-#include "validate.h"
+#include "lock_class.h"
 #include "internal/atomic.h"
-#include "internal/guard.h"
 #include "internal/profile.h"
 #include "internal/wait.h"
 #if !HF_ENV_HAS_PARK
@@ -73,10 +68,7 @@ typedef struct HF_CAPABILITY("spinlock") hf_spinlock {
 } hf_spinlock_t;
 
 /* HF_SPINLOCK_INIT - a lock that is free: all bytes are 0 */
-#define HF_SPINLOCK_INIT                                                                           \
-	{                                                                                          \
-		HF_ATOMIC_INIT(0)                                                                  \
-	}
+#define HF_SPINLOCK_INIT HF_DETAIL_INIT(0)
 
 /* Take the lock if it is free and has no waiters. */
 HF_INLINE bool hf_detail_spinlock_trylock(hf_spinlock_t *lock)
@@ -196,9 +188,8 @@ HF_INLINE void hf_spinlock_unlock(hf_spinlock_t *lock) HF_RELEASE(lock) HF_NO_TH
 /**
  * hf_spinlock_unlock_in_child - release, in the child of a fork, a lock that the parent took
  *
- * For pthread_atfork(): lock before the fork, unlock in the parent, and this in the child. A lock
- * that another thread of the parent held stays locked in the child: hf_spinlock_init() frees it, if
- * what it protects can be used at all.
+ * For pthread_atfork(). A lock that another thread of the parent held stays locked in the child:
+ * hf_spinlock_init() frees it, if what it protects can be used at all.
  *
  * Context:  the thread that forked, and held the lock then
  * Ordering: none
@@ -256,26 +247,36 @@ HF_INLINE void hf_spinlock_unlock_irqrestore(hf_spinlock_t *lock, unsigned long 
 }
 #endif
 
-HF_INLINE hf_spinlock_t *hf_detail_spinlock_guard_begin(hf_spinlock_t *lock)
-	HF_ASSERT_HELD(lock) HF_NO_THREAD_SAFETY_ANALYSIS
-{
-	hf_spinlock_lock(lock);
-	return lock;
-}
-
-HF_INLINE void hf_detail_spinlock_guard_end(hf_spinlock_t **guard) HF_NO_THREAD_SAFETY_ANALYSIS
-{
-	hf_spinlock_unlock(*guard);
-}
+HF_DETAIL_GUARD_FUNCTIONS(hf_detail_spinlock_guard, hf_spinlock_t, hf_spinlock_lock,
+			  hf_spinlock_unlock, HF_ASSERT_HELD)
 
 /* HF_SPINLOCK_GUARD - hold a lock to the end of this block, however it is left. Not longjmp. */
-#define HF_SPINLOCK_GUARD(lock)                                                                    \
-	hf_spinlock_t *HF_DETAIL_UNIQUE(hf_detail_guard_)                                          \
-		__attribute__((cleanup(hf_detail_spinlock_guard_end), unused)) =                   \
-			hf_detail_spinlock_guard_begin(lock)
+#define HF_SPINLOCK_GUARD(lock) HF_DETAIL_GUARD(hf_spinlock_t, hf_detail_spinlock_guard, lock)
 
 #ifdef __cplusplus
-#include "spinlock_class.h" /* hf::spinlock */
+HF_BEGIN_CXX
+struct hf_detail_spinlock_functions {
+	static constexpr auto lock = hf_spinlock_lock;
+	static constexpr auto trylock = hf_spinlock_trylock;
+	static constexpr auto unlock = hf_spinlock_unlock;
+};
+
+/* For std::lock_guard, std::unique_lock and std::scoped_lock. */
+class HF_CAPABILITY("spinlock") spinlock
+	: public ::hf::lockable<hf_spinlock_t, hf_detail_spinlock_functions> {
+public:
+#if HF_ENV_HAS_FORK
+	void unlock_in_child() noexcept HF_RELEASE() HF_NO_THREAD_SAFETY_ANALYSIS
+	{
+		hf_spinlock_unlock_in_child(&raw_);
+	}
+#endif
+	bool is_locked() const noexcept
+	{
+		return hf_spinlock_is_locked(&raw_);
+	}
+};
+HF_END_CXX
 #endif
 
 #endif

@@ -21,26 +21,23 @@
  *             numbers. So the thread that held the lock calls hf_spinlock_ticket_init() there.
  *
  * State
- *   next: the number that the next thread will take; serving: the number of the holder.
+ *   next: the number that the next thread will take; serving: the number of the holder, who alone
+ *   changes it. Numbers wrap around at 2^32; there are never 2^32 waiters.
  *
  *     serving == next             free
  *     serving == my number        held by this thread
  *     next - serving - 1          waiters, behind the holder
  *
  *   Two words and not two halves of one, so that each access has the size of the one before it: a
- *   processor may have to wait for a narrower store to leave the store buffer before it can do a
- *   wider read-modify-write of the same word (docs/design/0004-queued-spinlock.md has the cost).
- *
- * Invariants
- *   Only the holder writes serving. Numbers wrap around at 2^32; there are never 2^32 waiters.
+ *   wider read-modify-write may have to wait for a narrower store to leave the store buffer
+ *   (docs/design/0004-queued-spinlock.md has the cost).
  *
  * Arguments   lock   initialized by HF_SPINLOCK_TICKET_INIT, by init, or with all bytes 0
  * Ordering    as in spinlock.h; lock acquires by the load that sees my number, and unlock releases
  *             by the store that serves the next one
  */
-#include "validate.h"
+#include "lock_class.h"
 #include "internal/atomic.h"
-#include "internal/guard.h"
 #include "internal/wait.h"
 
 /* A spinlock that is first come, first served. */
@@ -89,13 +86,7 @@ HF_INLINE void hf_detail_spinlock_ticket_lock(hf_spinlock_ticket_t *lock,
 	}
 }
 
-/**
- * hf_spinlock_ticket_lock - as hf_spinlock_lock(), for this lock
- *
- * Context:  any thread that does not hold it; a signal or interrupt handler only if it cannot have
- *           interrupted a holder or a waiter of the same lock
- * Ordering: acquire
- */
+/* hf_spinlock_ticket_lock - as hf_spinlock_lock(); nor in a handler that interrupted a waiter */
 HF_INLINE void hf_spinlock_ticket_lock(hf_spinlock_ticket_t *lock)
 	HF_ACQUIRE(lock) HF_NO_THREAD_SAFETY_ANALYSIS
 {
@@ -157,7 +148,20 @@ HF_INLINE void hf_spinlock_ticket_unlock_irqrestore(hf_spinlock_ticket_t *lock, 
 #endif
 
 #ifdef __cplusplus
-#include "spinlock_ticket_class.h" /* hf::spinlock_ticket */
+HF_BEGIN_CXX
+struct hf_detail_spinlock_ticket_functions {
+	static constexpr auto lock = hf_spinlock_ticket_lock;
+	static constexpr auto trylock = hf_spinlock_ticket_trylock;
+	static constexpr auto unlock = hf_spinlock_ticket_unlock;
+};
+
+/* For std::lock_guard, std::unique_lock and std::scoped_lock. */
+class HF_CAPABILITY("spinlock") spinlock_ticket
+	: public lockable<hf_spinlock_ticket_t, hf_detail_spinlock_ticket_functions> {
+public:
+	bool is_locked() const noexcept { return hf_spinlock_ticket_is_locked(&raw_); }
+};
+HF_END_CXX
 #endif
 
 #endif

@@ -3,7 +3,7 @@
 #define HF_VALIDATE_H
 #pragma GCC system_header
 /*
- * validate - spinlocks and mutexes that report their misuse (compile with -DHF_VALIDATE=1).
+ * validate - locks that report their misuse (compile with -DHF_VALIDATE=1).
  *
  * Use when / not when
  *   In test and debug builds. A lock with its unlock takes some 60 ns longer, and some 10 more for
@@ -12,61 +12,35 @@
  *   and released with it is reported as not held.
  *
  * State
- *   Each thread has a list of the locks that it holds, since when, and how deep. Nothing is stored
- *   in the lock, nor read from it later: so no lock changes its size, the lock half of a lockref is
- *   validated too, and a lock may be freed while it is held.
- *
- *     thread: [ lock A, t=17, depth 1 ] [ lock B, t=21, depth 2 ] ... up to HF_VALIDATE_HELD
- *
- *   One table for all threads has the pairs of classes of which some thread has taken one while it
- *   held the other, with the place where it did so first, and up to four gates: the other locks
- *   that it held, each time. The pairs are the edges of a graph, in which a cycle is a deadlock if
- *   as many threads are in it at once.
- *
- *     pairs:  [ B under A at parse.c:12, gates: none ] ... up to HF_VALIDATE_PAIRS
- *
- *   The class of a lock is the place that called its init, or the name that hf_validate_set_class()
- *   gave it: a cache's thousand entries have one class, so their order against the table's lock is
- *   one pair. (If the compiler unrolls a loop, its call of init is several places; give a name
- *   then.) A lock without init, a static one or one of C++, is a class of its own. The order of two
- *   locks of one class is watched by their addresses.
+ *   Each thread has a list of the locks that it holds, and all threads have one table of pairs: a
+ *   lock that was taken while another one was held. Nothing is stored in the lock, nor read from it
+ *   later: so no lock changes its size, the lock half of a lockref is validated too, and a lock may
+ *   be freed while it is held.
  *
  * Behaviour
- *   lock, held by this thread      reported (recursion); granted, one deeper
- *   lock B while A is held, after  reported (order) once a cycle, with all its places: threads that
- *     A was taken under B, or      do so at once, with the same locks, deadlock; taken
- *     under C, and C under B,
- *     and so on, or locks of
- *     their classes
- *   unlock, held by another thread reported (wrong owner); nothing is done
- *   unlock, not held               reported (unlocked); nothing is done
- *   write-lock, and this thread    reported (upgrade); it then waits for itself: a deadlock, or a
- *     reads the lock               time-out
- *   read-lock, and it is the       reported (recursion); granted, one deeper. (To read a lock again
- *     writer                       is no misuse: rwlock.h)
- *   unlock of the wrong kind       reported (wrong kind); nothing is done
- *   unlock after the hold limit    reported (held long); unlocked
- *   a thread ends with a lock      reported (held at exit), with the place where it was taken; the
- *                                  lock stays locked. In Linux user space; not at the process's end
- *   more than HF_VALIDATE_HELD     the locks beyond that are not watched, and never reported
- *   more pairs than there is       counted (hf_validate_unwatched_pairs()), mentioned once in a
- *     room for                     line of output, and their order is not watched
+ *   docs/guide/reports.md lists the kinds of misuse. A recursion is granted, one deeper. A wrong
+ *   unlock is not done: by a thread that does not hold the lock, or as a writer by a reader. All
+ *   else is done as without validation, also what deadlocks.
  *
- *   The order is that of lock and lock_timeout. A trylock does not wait, so it may come in any
- *   order; what is locked while its lock is held counts. A cycle is harmless, and not reported, if
- *   one lock is always held around two of its pairs: only one thread can be there. That lock counts
- *   by its address, not by its class, and not if a reader holds it. A pair that closes several
- *   cycles is reported with the shortest one. A search looks at 1,024 pairs at most; if that does
- *   not suffice, it is counted with the pairs without room.
+ *   Of locks taken in orders that can deadlock, each cycle is reported once, with all its places:
+ *   also A before B, B before C, C before A. If a thread ends with a lock, the report has the place
+ *   where it was taken (Linux user space; not at the process's end). What is beyond
+ *   HF_VALIDATE_HELD or HF_VALIDATE_PAIRS is not watched; the latter is counted
+ *   (hf_validate_unwatched_pairs()), and mentioned once in a line of output.
  *
- *   A lock is identified by its address. It is forgotten when init makes a new lock of the memory,
- *   or, in C++, when it is destroyed; C code that frees locks and makes new ones of zeroed memory
- *   calls hf_validate_forget().
+ *   The order is that of lock and lock_timeout: a trylock does not wait, so it may come in any
+ *   order. No cycle is reported if one lock is always held around two of its pairs, since only one
+ *   thread can be there. docs/design/0008-validation.md says what else is not found.
  *
- *   Each copy of the library knows the locks that were taken through it. If two copies in one
- *   process validate locks (two plug-ins, each with the static library), a line of output says so,
- *   and from then on nothing is reported, and hf_validate_is_held() returns false. Link the shared
- *   library instead.
+ *   Orders are those of classes. The class of a lock is the place that called its init, or the name
+ *   that hf_validate_set_class() gave it (better, if the compiler unrolls the loop of inits): a
+ *   cache's thousand entries have one class, and one order against the table's lock. A lock without
+ *   init, a static one or one of C++, is a class of its own. The order of two locks of one class is
+ *   watched by their addresses.
+ *
+ *   If two copies of the library in one process validate locks (two plug-ins, each with the static
+ *   library), a line of output says so, and from then on nothing is reported, and
+ *   hf_validate_is_held() returns false. Link the shared library instead.
  *
  * Context    any thread; a setting applies to all threads
  * Ordering   none
@@ -87,13 +61,12 @@
 #define HF_VALIDATE 0
 #endif
 
-/* How many locks of one thread are watched at a time. */
+/*
+ * At most so many locks of one thread are watched at a time; so many pairs of locks, of which about
+ * three quarters always fit; and so many locks have a class.
+ */
 #define HF_VALIDATE_HELD 32
-
-/* How many pairs of locks are watched at most. At least about three quarters of them always fit. */
 #define HF_VALIDATE_PAIRS 8192
-
-/* The entries of the table of classes: at most so many locks have a class at a time. */
 #define HF_VALIDATE_CLASSED 16384
 
 HF_BEGIN_DECLS
@@ -141,9 +114,10 @@ bool hf_validate_set_order(bool on) HF_API;
 
 /**
  * hf_validate_forget - forget the order of a lock that is gone, or whose memory is a new one
- * @lock: its address
+ * @lock: its address, by which it is known
  *
- * Context:  any thread; it is not held. init and C++'s destructors do this themselves
+ * Context:  any thread; it is not held. init and C++'s destructors do this themselves, so only code
+ *           that frees locks and makes new ones of zeroed memory need call it
  */
 void hf_validate_forget(const void *lock) HF_API;
 
@@ -166,30 +140,17 @@ uint32_t hf_validate_unwatched_pairs(void) HF_API;
 
 HF_END_DECLS
 
-/*
- * Called by the lock functions. Without validation they are constants, and do not evaluate their
- * arguments.
- */
-#if HF_VALIDATE
-#define HF_DETAIL_VALIDATE_INIT(lock) hf_detail_validate_init(lock)
-#define HF_DETAIL_VALIDATE_LOCK(lock, is_locked) hf_detail_validate_lock(lock, is_locked)
-#define HF_DETAIL_VALIDATE_LOCKED(lock) hf_detail_validate_locked(lock)
-#define HF_DETAIL_VALIDATE_UNLOCK(lock, is_locked) hf_detail_validate_unlock(lock, is_locked)
-#define HF_DETAIL_VALIDATE_LOCK_SHARED(lock) hf_detail_validate_lock_shared(lock)
-#define HF_DETAIL_VALIDATE_LOCKED_SHARED(lock) hf_detail_validate_locked_shared(lock)
-#define HF_DETAIL_VALIDATE_UNLOCK_SHARED(lock) hf_detail_validate_unlock_shared(lock)
-#define HF_DETAIL_VALIDATE_FORGET(lock) hf_validate_forget(lock)
-#define HF_DETAIL_VALIDATE_THAT(condition) (condition)
-#else
-#define HF_DETAIL_VALIDATE_INIT(lock) ((void)0)
-#define HF_DETAIL_VALIDATE_LOCK(lock, is_locked) true
-#define HF_DETAIL_VALIDATE_LOCKED(lock) ((void)0)
-#define HF_DETAIL_VALIDATE_UNLOCK(lock, is_locked) true
-#define HF_DETAIL_VALIDATE_LOCK_SHARED(lock) true
-#define HF_DETAIL_VALIDATE_LOCKED_SHARED(lock) ((void)0)
-#define HF_DETAIL_VALIDATE_UNLOCK_SHARED(lock) true
-#define HF_DETAIL_VALIDATE_FORGET(lock) ((void)0)
-#define HF_DETAIL_VALIDATE_THAT(condition) true
-#endif
+/* Called by the lock functions. Without validation constants, whose arguments are not evaluated. */
+#define HF_DETAIL_VALIDATE_INIT(lock) (HF_VALIDATE ? hf_detail_validate_init(lock) : (void)0)
+#define HF_DETAIL_VALIDATE_LOCK(lock, is_locked)                                                   \
+	(!HF_VALIDATE || hf_detail_validate_lock(lock, is_locked))
+#define HF_DETAIL_VALIDATE_LOCKED(lock) (HF_VALIDATE ? hf_detail_validate_locked(lock) : (void)0)
+#define HF_DETAIL_VALIDATE_UNLOCK(lock, is_locked)                                                 \
+	(!HF_VALIDATE || hf_detail_validate_unlock(lock, is_locked))
+#define HF_DETAIL_VALIDATE_LOCK_SHARED(lock) (!HF_VALIDATE || hf_detail_validate_lock_shared(lock))
+#define HF_DETAIL_VALIDATE_LOCKED_SHARED(lock)                                                     \
+	(HF_VALIDATE ? hf_detail_validate_locked_shared(lock) : (void)0)
+#define HF_DETAIL_VALIDATE_UNLOCK_SHARED(lock)                                                     \
+	(!HF_VALIDATE || hf_detail_validate_unlock_shared(lock))
 
 #endif

@@ -617,10 +617,10 @@ MUTANTS = [
     ("an operation without the acquire attribute", "spinlock.h",
      replace("hf_spinlock_lock(hf_spinlock_t *lock) HF_ACQUIRE(lock) HF_NO", "hf_spinlock_lock(hf_spinlock_t *lock) HF_NO"),
      lambda t: locking(t, "c"), "requires holding"),
-    ("a guard without the release attribute", "internal/guard.h", replace("~guard() HF_RELEASE()", "~guard()"),
+    ("a guard without the release attribute", "lock_class.h", replace("~guard() HF_RELEASE()", "~guard()"),
      lambda t: locking(t, "c++"), "already held"),
     ("a derived class freed as its base", "intrusive_ptr.h",
-     replace("static constexpr bool well = is_virtual;", "static constexpr bool well = true;"),
+     replace("static constexpr bool well = may;", "static constexpr bool well = true;"),
      lambda t: refused(t, GCC), "without virtual destructor: compiles"),
 ]
 

@@ -32,8 +32,7 @@
 #include "locks.h"
 #include "queued_watch.h"
 
-#include "holdfast/internal/guard.h"
-#include "holdfast/validate.h"
+#include "holdfast/lock_class.h"
 
 /* Include the lock once for each form of the fast path and each number of passes. */
 #undef HF_ARCH_HAS_CMPXCHG8

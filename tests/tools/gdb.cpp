@@ -54,6 +54,7 @@ hf_region_t region_new, region_lost, region_process;
 hf::mutex cxx_mutex;
 hf::condition_variable cxx_cond;
 hf::spinlock cxx_spinlock;
+hf::region cxx_region(nullptr, 0); /* refused */
 struct page : hf::refcounted<page> {
 	int number = 1;
 };

@@ -83,6 +83,7 @@ PRINTED = {
     "cxx_mutex": "held, no waiter queued",
     "cxx_cond": "0 waiters",
     "cxx_spinlock": "held",
+    "cxx_region": "not begun",
     "cxx_pointer": r"0x[0-9a-f]+ \(live, 2 references\)",
     "cxx_copy": r"0x[0-9a-f]+ \(live, 2 references\)",
     "cxx_null": "nothing",

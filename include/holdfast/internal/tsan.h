@@ -4,23 +4,25 @@
 #pragma GCC system_header
 /*
  * tsan - announces to ThreadSanitizer what it does not see: the ordering of assembly and of the
- * library, which need not be built with it, and that a word is a mutex. Without -fsanitize=thread
+ * library, which need not be built with it, and that a word is a lock. Without -fsanitize=thread
  * nothing is left of it.
  *
  *   ACQUIRE, RELEASE   the ordering of an access
- *   INIT               the memory is a new mutex; if one was there, it is gone
- *   DESTROY            reported if the mutex is locked, and in the heap or on a stack: at exit
+ *   INIT               the memory is a new lock; if one was there, it is gone
+ *   DESTROY            reported if the lock is locked, and in the heap or on a stack: at exit
  *                      other threads may hold a static one
- *   LOCK               before a lock that may wait: reported if it closes a cycle of lock orders
- *   LOCKED, TIMED_OUT  how that ended
- *   TRYLOCKED          a lock that did not wait, which may come in any order
- *   UNLOCK             before an unlock: reported if this thread does not hold the mutex
- *   RW_...             the same of a reader-writer lock, by a reader or a writer
+ *   LOCK               before a lock: reported if it closes a cycle of lock orders, unless it is a
+ *                      trylock, which does not wait
+ *   LOCK_ENDED         after it
+ *   UNLOCK             before an unlock: reported if this thread does not hold the lock
+ *
+ *   reads              as a reader of a reader-writer lock
+ *   waits              it is no trylock
  *
  * From its pre_lock to its post_lock ThreadSanitizer ignores what the thread does. But a slow path
  * of a library that is built with it must synchronise with the code that wakes it, which is not
  * ignored: so the time between is announced as diverted. An unlock is announced as a whole before
- * it happens: afterwards another thread may have the mutex.
+ * it happens: afterwards another thread may have the lock.
  */
 #include "compiler.h"
 
@@ -49,7 +51,7 @@ HF_END_DECLS
 #define HF_DETAIL_TSAN_INLINE static inline __attribute__((always_inline, unused))
 
 /*
- * The mutex's name is the address behind the word's: a lockref's lock shares the word's address
+ * The lock's name is the address behind the word's: a lockref's lock shares the word's address
  * with the count, and an unlock would forget there what puts have released.
  */
 HF_DETAIL_TSAN_INLINE void *hf_detail_tsan_id(void *lock)
@@ -76,79 +78,55 @@ HF_DETAIL_TSAN_INLINE void hf_detail_tsan_destroy(void *lock, bool is_locked)
 		__tsan_mutex_destroy(hf_detail_tsan_id(lock), 0);
 }
 
-/* From here on @flags has READ, or not. */
-HF_DETAIL_TSAN_INLINE void hf_detail_tsan_lock(void *lock, unsigned int flags)
+HF_DETAIL_TSAN_INLINE void hf_detail_tsan_lock(void *lock, bool reads, bool waits)
 {
-	__tsan_mutex_pre_lock(hf_detail_tsan_id(lock), flags);
-	__tsan_mutex_pre_divert(hf_detail_tsan_id(lock), 0);
+	if (waits) {
+		__tsan_mutex_pre_lock(hf_detail_tsan_id(lock), reads ? HF_DETAIL_TSAN_READ : 0);
+		__tsan_mutex_pre_divert(hf_detail_tsan_id(lock), 0);
+	}
 }
 
-HF_DETAIL_TSAN_INLINE void hf_detail_tsan_lock_end(void *lock, unsigned int flags)
+HF_DETAIL_TSAN_INLINE void hf_detail_tsan_lock_ended(void *lock, bool reads, bool waits,
+						     bool locked)
 {
-	__tsan_mutex_post_divert(hf_detail_tsan_id(lock), 0);
-	__tsan_mutex_post_lock(hf_detail_tsan_id(lock), flags, 0);
-	if (!(flags & HF_DETAIL_TSAN_FAILED))
+	unsigned int flags = (reads ? HF_DETAIL_TSAN_READ : 0) | (waits ? 0 : HF_DETAIL_TSAN_TRY) |
+			     (locked ? 0 : HF_DETAIL_TSAN_FAILED);
+
+	if (waits)
+		__tsan_mutex_post_divert(hf_detail_tsan_id(lock), 0);
+	else if (locked)
+		__tsan_mutex_pre_lock(hf_detail_tsan_id(lock), flags);
+	if (waits || locked)
+		__tsan_mutex_post_lock(hf_detail_tsan_id(lock), flags, 0);
+	if (locked)
 		__tsan_acquire(lock);
 }
 
-HF_DETAIL_TSAN_INLINE void hf_detail_tsan_trylocked(void *lock, unsigned int flags)
+HF_DETAIL_TSAN_INLINE void hf_detail_tsan_unlock(void *lock, bool reads)
 {
-	__tsan_mutex_pre_lock(hf_detail_tsan_id(lock), flags | HF_DETAIL_TSAN_TRY);
-	__tsan_mutex_post_lock(hf_detail_tsan_id(lock), flags | HF_DETAIL_TSAN_TRY, 0);
-	__tsan_acquire(lock);
-}
+	unsigned int flags = reads ? HF_DETAIL_TSAN_READ : 0;
 
-HF_DETAIL_TSAN_INLINE void hf_detail_tsan_unlock(void *lock, unsigned int flags)
-{
 	__tsan_release(lock);
 	(void)__tsan_mutex_pre_unlock(hf_detail_tsan_id(lock), flags);
 	__tsan_mutex_post_unlock(hf_detail_tsan_id(lock), flags);
-}
-
-/* @waits: it is no trylock. */
-HF_DETAIL_TSAN_INLINE void hf_detail_tsan_rw_lock(void *lock, bool reads, bool waits)
-{
-	if (waits)
-		hf_detail_tsan_lock(lock, reads ? HF_DETAIL_TSAN_READ : 0);
-}
-
-HF_DETAIL_TSAN_INLINE void hf_detail_tsan_rw_ended(void *lock, bool reads, bool waits, bool locked)
-{
-	unsigned int read = reads ? HF_DETAIL_TSAN_READ : 0;
-
-	if (waits)
-		hf_detail_tsan_lock_end(lock, locked ? read : read | HF_DETAIL_TSAN_FAILED);
-	else if (locked)
-		hf_detail_tsan_trylocked(lock, read);
 }
 
 #define HF_DETAIL_TSAN_ACQUIRE(p) __tsan_acquire((void *)(uintptr_t)(p))
 #define HF_DETAIL_TSAN_RELEASE(p) __tsan_release((void *)(uintptr_t)(p))
 #define HF_DETAIL_TSAN_INIT(lock) hf_detail_tsan_init(lock)
 #define HF_DETAIL_TSAN_DESTROY(lock, is_locked) hf_detail_tsan_destroy(lock, is_locked)
-#define HF_DETAIL_TSAN_LOCK(lock) hf_detail_tsan_lock(lock, 0)
-#define HF_DETAIL_TSAN_LOCKED(lock) hf_detail_tsan_lock_end(lock, 0)
-#define HF_DETAIL_TSAN_TIMED_OUT(lock) hf_detail_tsan_lock_end(lock, HF_DETAIL_TSAN_FAILED)
-#define HF_DETAIL_TSAN_TRYLOCKED(lock) hf_detail_tsan_trylocked(lock, 0)
-#define HF_DETAIL_TSAN_UNLOCK(lock) hf_detail_tsan_unlock(lock, 0)
-#define HF_DETAIL_TSAN_RW_LOCK(lock, reads, waits) hf_detail_tsan_rw_lock(lock, reads, waits)
-#define HF_DETAIL_TSAN_RW_ENDED(lock, reads, waits, locked)                                        \
-	hf_detail_tsan_rw_ended(lock, reads, waits, locked)
-#define HF_DETAIL_TSAN_RW_UNLOCK(lock, reads)                                                      \
-	hf_detail_tsan_unlock(lock, (reads) ? HF_DETAIL_TSAN_READ : 0)
+#define HF_DETAIL_TSAN_LOCK(lock, reads, waits) hf_detail_tsan_lock(lock, reads, waits)
+#define HF_DETAIL_TSAN_LOCK_ENDED(lock, reads, waits, locked)                                      \
+	hf_detail_tsan_lock_ended(lock, reads, waits, locked)
+#define HF_DETAIL_TSAN_UNLOCK(lock, reads) hf_detail_tsan_unlock(lock, reads)
 #else
 #define HF_DETAIL_TSAN_ACQUIRE(p) (void)(p)
 #define HF_DETAIL_TSAN_RELEASE(p) (void)(p)
 #define HF_DETAIL_TSAN_INIT(lock) (void)(lock)
 #define HF_DETAIL_TSAN_DESTROY(lock, is_locked) (void)(lock)
-#define HF_DETAIL_TSAN_LOCK(lock) (void)(lock)
-#define HF_DETAIL_TSAN_LOCKED(lock) (void)(lock)
-#define HF_DETAIL_TSAN_TIMED_OUT(lock) (void)(lock)
-#define HF_DETAIL_TSAN_TRYLOCKED(lock) (void)(lock)
-#define HF_DETAIL_TSAN_UNLOCK(lock) (void)(lock)
-#define HF_DETAIL_TSAN_RW_LOCK(lock, reads, waits) (void)(lock)
-#define HF_DETAIL_TSAN_RW_ENDED(lock, reads, waits, locked) (void)(lock)
-#define HF_DETAIL_TSAN_RW_UNLOCK(lock, reads) (void)(lock)
+#define HF_DETAIL_TSAN_LOCK(lock, reads, waits) (void)(lock)
+#define HF_DETAIL_TSAN_LOCK_ENDED(lock, reads, waits, locked) (void)(lock)
+#define HF_DETAIL_TSAN_UNLOCK(lock, reads) (void)(lock)
 #endif
 
 #endif

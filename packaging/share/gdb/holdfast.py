@@ -16,6 +16,7 @@ The layouts in this file are those of the library of the same version; assertion
 import re
 
 import gdb
+import gdb.types
 
 BUCKETS = 1024
 LINE = 64  # bytes, HF_ARCH_CACHE_LINE of all processors
@@ -501,8 +502,8 @@ def lookup(value):
         return Printer(SHOW[kind.tag], value)
     if kind.tag.startswith("hf::intrusive_ptr<"):
         return Printer(show_intrusive_ptr, value)
-    # The other C++ classes have a member raw_ of the C type.
-    if kind.tag.startswith("hf::") and any(field.name == "raw_" for field in kind.fields()):
+    # The other C++ classes have a member raw_ of the C type, or a base class has it.
+    if kind.tag.startswith("hf::") and gdb.types.has_field(kind, "raw_"):
         return lookup(value["raw_"])
     return None
 
