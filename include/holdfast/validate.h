@@ -28,9 +28,12 @@
  *   HF_VALIDATE_HELD or HF_VALIDATE_PAIRS is not watched; the latter is counted
  *   (hf_validate_unwatched_pairs()), and mentioned once in a line of output.
  *
- *   The order is that of lock and lock_timeout: a trylock does not wait, so it may come in any
- *   order. No cycle is reported if one lock is always held around two of its pairs, since only one
- *   thread can be there. docs/design/0008-validation.md says what else is not found.
+ *   The pairs are the edges of a graph, in which a cycle is a deadlock if as many threads are in it
+ *   at once. The order is that of lock and lock_timeout: a trylock does not wait, so it may come in
+ *   any order. A pair has up to four gates: other locks that were held each time. No cycle is
+ *   reported in which two pairs have a gate in common, since only one thread can be there; a gate
+ *   counts by its address, not by its class, and not if a reader holds it. A search looks at 1,024
+ *   pairs at most; if that does not suffice, it is counted as a pair that is not watched.
  *
  *   Orders are those of classes. The class of a lock is the place that called its init, or the name
  *   that hf_validate_set_class() gave it (better, if the compiler unrolls the loop of inits): a
