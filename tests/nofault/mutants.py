@@ -313,7 +313,7 @@ UNIT = [
      "		if (has < found.bad)\n			found.bad = has;",
      "		(void)has;"),
     ("a child keeps the regions of the parent's threads", "Region", REGION, REGION,
-     "	hf_atomic64_store_relaxed(&all->threads,\n				  mine->is_listed ? (uint64_t)(uintptr_t)mine : 0);\n",
+     "	hf_atomic64_store_relaxed(&all->threads, mine->is_listed ? (uint64_t)(uintptr_t)mine : 0);\n",
      ""),
     ("an exception leaves its region open", "Region", CALL, CALL,
      "	if (*region && hf_region_end(*region, NULL)) {}",
