@@ -62,7 +62,7 @@ void hf_detail_put(struct hf_detail_printer *p, const char *format, ...)
 const char *hf_detail_name_of(struct hf_detail_printer *p, const void *address,
 			      enum hf_detail_name how)
 {
-	(void)hf_detail_symbol(p->symbols, p->name, sizeof(p->name), address, how);
+	hf_detail_symbol(p->symbols, p->name, sizeof(p->name), address, how);
 	return p->name;
 }
 

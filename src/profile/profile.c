@@ -41,10 +41,8 @@ uint64_t hf_detail_stack_hash(const struct hf_detail_stack *stack)
 {
 	uint64_t hash = stack->count;
 
-	for (uint32_t i = 0; i < stack->count; i++) {
-		hash = (hash ^ (uintptr_t)stack->frame[i]) * 0x9e3779b97f4a7c15u;
-		hash ^= hash >> 29;
-	}
+	for (uint32_t i = 0; i < stack->count; i++)
+		hash = hf_detail_table_key(hash ^ (uintptr_t)stack->frame[i]);
 	return hash;
 }
 

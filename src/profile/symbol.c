@@ -406,32 +406,30 @@ bool hf_detail_symbol_is_in_object(struct hf_detail_symbols *s, const void *addr
 	return find_object(s, address);
 }
 
-size_t hf_detail_symbol(struct hf_detail_symbols *s, char *to, size_t room, const void *address,
-			enum hf_detail_name how)
+void hf_detail_symbol(struct hf_detail_symbols *s, char *to, size_t room, const void *address,
+		      enum hf_detail_name how)
 {
 	struct object *object = find_object(s, address);
 	uint64_t virtual = 0, behind = 0;
 	const char *name, *path;
-	int len;
 
 	if (object && !object->is_open)
 		open_object(s, object);
 	if (!object || !to_virtual(object, address, &virtual)) {
-		len = snprintf(to, room, "0x%lx", (unsigned long)(uintptr_t)address);
-		return (size_t)len < room ? (size_t)len : room - 1;
+		(void)snprintf(to, room, "0x%lx", (unsigned long)(uintptr_t)address);
+		return;
 	}
 	path = how == HF_DETAIL_NAME_SHORT ? strrchr(object->path, '/') + 1 : object->path;
 	name = search(object, virtual, &behind);
 	if (!name)
-		len = snprintf(to, room, "%s+0x%lx", path, (unsigned long)virtual);
+		(void)snprintf(to, room, "%s+0x%lx", path, (unsigned long)virtual);
 	else if (how == HF_DETAIL_NAME_SHORT) /* without a version, or gcc's ".part.0" */
-		len = snprintf(to, room, "%.*s", (int)(1 + strcspn(name + 1, "@.")), name);
+		(void)snprintf(to, room, "%.*s", (int)(1 + strcspn(name + 1, "@.")), name);
 	else if (behind)
-		len = snprintf(to, room, "%s+0x%lx (%s+0x%lx)", name, (unsigned long)behind, path,
+		(void)snprintf(to, room, "%s+0x%lx (%s+0x%lx)", name, (unsigned long)behind, path,
 			       (unsigned long)virtual);
 	else
-		len = snprintf(to, room, "%s (%s+0x%lx)", name, path, (unsigned long)virtual);
-	return (size_t)len < room ? (size_t)len : room - 1;
+		(void)snprintf(to, room, "%s (%s+0x%lx)", name, path, (unsigned long)virtual);
 }
 
 /* ---- the outer end of a stack ----------------------------------------------------------- */
@@ -457,15 +455,14 @@ uint32_t hf_detail_stack_end(struct hf_detail_symbols *s, const struct hf_detail
 	char name[64];
 
 	for (; end < stack->count; end++) {
-		(void)hf_detail_symbol(s, name, sizeof(name), stack->frame[end],
-				       HF_DETAIL_NAME_SHORT);
+		hf_detail_symbol(s, name, sizeof(name), stack->frame[end], HF_DETAIL_NAME_SHORT);
 		if (is_start(name))
 			break;
 	}
 	/* Only the C library's debug file names them all. */
 	while (end > 1 && is_c_library(s, stack->frame[end - 1])) {
-		(void)hf_detail_symbol(s, name, sizeof(name), stack->frame[end - 1],
-				       HF_DETAIL_NAME_SHORT);
+		hf_detail_symbol(s, name, sizeof(name), stack->frame[end - 1],
+				 HF_DETAIL_NAME_SHORT);
 		if (!strchr(name, '+')) /* "libc.so.6+0x27249" has no name */
 			break;
 		end--;

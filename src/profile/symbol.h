@@ -31,9 +31,9 @@ enum hf_detail_name {
 	HF_DETAIL_NAME_LONG,  /* "worker+0x2c (/bin/app+0x12b3)", for addr2line */
 };
 
-/* Writes as much of a name as is known. @symbols may be NULL. Returns the length. */
-size_t hf_detail_symbol(struct hf_detail_symbols *symbols, char *to, size_t room,
-			const void *address, enum hf_detail_name how);
+/* Writes as much of a name as is known. @symbols may be NULL. */
+void hf_detail_symbol(struct hf_detail_symbols *symbols, char *to, size_t room, const void *address,
+		      enum hf_detail_name how);
 
 /* Is the address in an executable or shared object, or in its .bss? */
 bool hf_detail_symbol_is_in_object(struct hf_detail_symbols *symbols, const void *address);

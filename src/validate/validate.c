@@ -200,6 +200,7 @@ static void set_class(const void *lock, const void *key)
 #define HF_DETAIL_VALIDATE_IDENTITY(lock) identity(lock)
 #define HF_DETAIL_VALIDATE_LOST_CLASS(lock) may_have_lost_class(lock)
 #define HF_DETAIL_VALIDATE_TAKEN_BY_ANOTHER(lock) was_taken_by_another(lock)
+#define HF_DETAIL_VALIDATE_TAKEN(lock) note_taker(lock)
 #define HF_DETAIL_VALIDATE_GRANTS true /* a recursion */
 
 enum { TAKERS = 1024 };
@@ -240,11 +241,6 @@ static uint64_t identity(const void *lock)
 				   hf_atomic32_load_relaxed(&generations[bits % GENERATIONS]));
 }
 #else
-static void note_taker(const void *lock)
-{
-	(void)lock; /* it is in the mutex */
-}
-
 uint32_t hf_detail_validate_label(const void *lock)
 {
 	const volatile struct held *mine = find_held(lock);
@@ -350,7 +346,7 @@ void hf_detail_validate_locked(const void *lock)
 
 	if (is_one_of_several())
 		return;
-	note_taker(lock);
+	HF_DETAIL_VALIDATE_TAKEN(lock);
 	if (mine)
 		drop(mine); /* V2, by trylock */
 	add_held(lock, false, HF_DETAIL_CALL_SITE);

@@ -98,8 +98,8 @@ static const char *name_of(const void *address)
 	if (names[at].address != address) {
 		struct hf_detail_symbols *symbols = hf_detail_symbols_load();
 
-		(void)hf_detail_symbol(symbols, names[at].name, sizeof(names[at].name), address,
-				       HF_DETAIL_NAME_LONG);
+		hf_detail_symbol(symbols, names[at].name, sizeof(names[at].name), address,
+				 HF_DETAIL_NAME_LONG);
 		hf_detail_symbols_unload(symbols);
 		names[at].address = address;
 	}

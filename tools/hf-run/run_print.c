@@ -384,9 +384,8 @@ static void put_event(struct hf_detail_printer *p, const struct hf_run_event *ev
 		      (long)getpid(), event->thread, THOUSANDTHS(event->start - hf_run_begun),
 		      THOUSANDTHS(event->end - event->start));
 	len = (size_t)sprintf(p->name, what == HF_RUN_HAS_HELD ? "hold " : "wait for ");
-	(void)hf_detail_symbol(p->symbols, p->name + len, sizeof(p->name) - len,
-			       has_name ? place->object : place->stack.frame[0],
-			       HF_DETAIL_NAME_SHORT);
+	hf_detail_symbol(p->symbols, p->name + len, sizeof(p->name) - len,
+			 has_name ? place->object : place->stack.frame[0], HF_DETAIL_NAME_SHORT);
 	put_string(p, p->name);
 	hf_detail_put(p, "}");
 }

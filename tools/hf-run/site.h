@@ -55,6 +55,7 @@ bool hf_detail_unpark_this(struct hf_atomic32 *at, struct hf_detail_waiter *wait
 #define HF_DETAIL_VALIDATE_IDENTITY(lock) hf_run_identity(lock)
 #define HF_DETAIL_VALIDATE_LOST_CLASS(lock) false
 #define HF_DETAIL_VALIDATE_TAKEN_BY_ANOTHER(lock) hf_run_was_taken_by_another(lock)
+#define HF_DETAIL_VALIDATE_TAKEN(lock) ((void)0) /* the mutex has its owner */
 #define HF_DETAIL_VALIDATE_GRANTS hf_run_grants()
 #define HF_DETAIL_VALIDATE_KEEP(site) hf_run_keep_stack(site)
 uint32_t hf_run_label(const void *lock);

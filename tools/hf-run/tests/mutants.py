@@ -127,6 +127,7 @@ MUTANTS = [
     ("symbol.deleted", "src/profile/symbol.c", 'is_program ? "/proc/self/exe" : object->path', "object->path", "deleted"),
     ("symbol.fstat", "src/profile/symbol.c", "\toff_t end = opened < 0 ? -1 : lseek(opened, 0, SEEK_END);\n",
      "\tstruct stat status;\n\toff_t end = fstat(opened, &status) == 0 ? status.st_size : -1;\n", "own"),
+    ("symbol.another_build", "src/profile/symbol.c", "memcmp(found, id, BUILD_ID) == 0", "true", "debug_link", "another build"),
     *(("lost." + name, *more) for name, *more in (
         ("not_noted", "run_lost.c", "\twrite_report();\n\thf_atomic32_store_relaxed(&has_lost, 1);\n", "\twrite_report();\n",
          "lost_fails"),
@@ -168,6 +169,7 @@ CHECKS = {
        for what in ("order", "around", "guarded", "once", "closed", "gate", "limit", "unmapped", "zeroed", "rwlock")},
     "exact": (check.exact,), "many": (check.many,), "wrapped": (check.wrapped,), "relock": (check.relock,),
     "waits": (check.each_kind,), "sleeps": (check.elsewhere,), "deleted": (check.deleted,),
+    "debug_link": (check.debug_link,),
     "own": (check.own_functions, ["--profile"]),
     "small": (check.ends, "small"), "begins": (check.ends, "begins"),
     "closed_pipe": (check.writes, "closed_pipe"), "full_pipe": (check.writes, "full_pipe"),
