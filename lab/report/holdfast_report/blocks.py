@@ -41,10 +41,6 @@ def text(name: str, unit: str = "") -> Column:
     return Column(name, unit, number=False)
 
 
-def texts(*names: str) -> list[Column]:
-    return [text(name) for name in names]
-
-
 class Table(Struct):
     title: str
     columns: list[Column]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import textwrap
 
 from . import cards, tables
-from .blocks import NOTHING, Column, Table, Text, fmt, fmt_percent, fmt_threads, table_of, text, texts, unique
+from .blocks import NOTHING, Column, Table, Text, fmt, fmt_percent, fmt_threads, table_of, text, unique
 from .judge import aims_of
 from .noise import gap
 from .rows import Aim, Results
@@ -115,7 +115,8 @@ def aim_blocks(results: Results) -> list:
         first = {a.group: a for a in reversed(aims)}
         columns = [
             (text("of"), lambda a, first=first: a.group if first[a.group] is a else ""),
-            *zip(texts("what", "verdict"), (lambda a: a.what, lambda a: a.status)),
+            (text("what"), lambda a: a.what),
+            (text("verdict"), lambda a: a.status),
             (Column("here"), here),
             (Column("aim"), bound),
             (text("because"), lambda a: a.reason or NOTHING),
