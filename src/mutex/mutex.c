@@ -47,13 +47,9 @@ enum { HF_MUTEX_TINY_NS = 300, HF_MUTEX_BATCH_NS = 3200, HF_MUTEX_BATCHES_NS = 3
  */
 enum { HF_MUTEX_UNBATCHED = 64 };
 
-/* The lock that this thread last waited for, and since when it tried. The simulator has its own. */
-#ifndef HF_MUTEX_LAST
-#define HF_MUTEX_LAST last_lock
-#define HF_MUTEX_TRIED tried_since
+/* The lock that this thread last waited for, and since when it tried. */
 static __thread const hf_atomic32_t *last_lock __attribute__((tls_model("initial-exec")));
 static __thread uint64_t tried_since __attribute__((tls_model("initial-exec")));
-#endif
 
 /* While a wake-up is in flight, only one unlock in this many reads the clock. */
 #ifndef HF_MUTEX_CLOCK_EACH
@@ -87,7 +83,7 @@ static bool in_batches(const hf_atomic32_t *lock)
 	struct hf_detail_bucket *bucket = hf_detail_bucket_of(lock);
 	uint64_t until = hf_atomic64_load_relaxed(&bucket->batches_end), now = hf_env_deadline(0);
 
-	if (HF_MUTEX_LAST == lock && now - HF_MUTEX_TRIED < HF_MUTEX_TINY_NS &&
+	if (last_lock == lock && now - tried_since < HF_MUTEX_TINY_NS &&
 	    until < now + HF_MUTEX_BATCHES_NS / 2) {
 		uint32_t unbatched = hf_atomic32_load_relaxed(&bucket->unbatched);
 
@@ -98,8 +94,8 @@ static bool in_batches(const hf_atomic32_t *lock)
 			hf_atomic64_store_relaxed(&bucket->batches_end, until);
 		}
 	}
-	HF_MUTEX_LAST = lock;
-	HF_MUTEX_TRIED = now;
+	last_lock = lock;
+	tried_since = now;
 	return now < until;
 }
 
@@ -122,7 +118,7 @@ static bool spin_to_lock(hf_atomic32_t *lock, hf_detail_try_lock_t *try_lock)
 
 	if (HF_MUTEX_SPIN_NS > HF_MUTEX_BATCH_NS && in_batches(lock)) {
 		hf_wait_ns(HF_MUTEX_BATCH_NS);
-		HF_MUTEX_TRIED = hf_env_deadline(0);
+		tried_since = hf_env_deadline(0);
 		left -= HF_MUTEX_BATCH_NS;
 	}
 	for (;; left -= ns) {

@@ -26,10 +26,8 @@ enum hf_wait_policy { HF_WAIT_NONE, HF_WAIT_HINT, HF_WAIT_BACKOFF, HF_WAIT_LATE,
 
 /* HF_WAIT_LATE: the retries without delay; the first wait, and the limit that doubling reaches. */
 #define HF_WAIT_LATE_AFTER 4
-#ifndef HF_WAIT_LATE_MIN_NS /* the simulator has variables in place of these two */
 #define HF_WAIT_LATE_MIN_NS 400
 #define HF_WAIT_LATE_MAX_NS 3200
-#endif
 
 /* Up to so many processors are few: hf_wait_retry(). */
 #define HF_WAIT_FEW_PROCESSORS 8
