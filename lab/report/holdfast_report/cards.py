@@ -88,7 +88,7 @@ CARDS = (
     (
         "Lockref",
         "lockref",
-        (("get+put", 1, "one thread"), ("get+put", 0, "{threads} threads, one object")),
+        (("get+put", 1, "one thread"), ("get+put", 0, "{threads} threads that do nothing else, one object")),
         "default",
         {"locked": "a lock for each operation"},
     ),
@@ -100,7 +100,7 @@ CARDS = (
 # What the names of the default's implementations mean, where they are read.
 MORE = {
     "lockref": " It swaps a bounded number of times, then takes the lock. No other library measured here has one: the other bar is a"
-    " lock taken for each operation.",
+    " lock taken for each operation, which is faster only while the threads do nothing else (docs/design/0006-lockref.md).",
     "spinlock": " In user space, where a waiter may be preempted, it is the small form; kernels get the queued one.",
 }
 
