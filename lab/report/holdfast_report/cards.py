@@ -88,7 +88,7 @@ CARDS = (
     (
         "Lockref",
         "lockref",
-        (("get+put", 1, "one thread"), ("get+put", 0, "{threads} threads that do nothing else, one object")),
+        (("get+put", 1, "one thread"), ("get+put", 0, "{threads} threads, one object")),
         "default",
         {"locked": "a lock for each operation"},
     ),
