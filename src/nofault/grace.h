@@ -6,7 +6,7 @@
  *
  * For signal handlers (handler.c, src/region), which can't register, wait or allocate: before data
  * that they read is changed or freed, and before their code is unloaded. Readers must leave: not
- * for code that may be cancelled or left by a jump (latch.h).
+ * for code that may be cancelled or left by a jump (sites.c H2).
  *
  * Each of two counters is the number of readers inside that entered with it; `parity` selects the
  * one for new readers. A writer publishes a new table, and then does twice:
