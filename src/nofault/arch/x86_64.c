@@ -305,6 +305,7 @@ HF_ARCH_NAKED_FUNCTION(hf_detail_ ## VERB ## _ ## NAME, \
 	FROM_65 ":\n" \
 	MIDDLE(LEN_ ## VERB) \
 	DONE(VZ) \
+	"	.p2align 6\n" /* as in COPY_BY_HAND */ \
 	BELOW_32 ":	cmp	$16, %" LEN32_ ## VERB "\n" \
 	"	jae	" FROM_16 "f\n" \
 	"	xor	%eax, %eax\n" \
@@ -389,6 +390,7 @@ HF_ARCH_NAKED_FUNCTION(hf_detail_copy_ ## NAME, \
 	MIDDLE \
 	DONE(VZ) \
 	MORE \
+	"	.p2align 6\n" /* a short copy takes a cycle more if this lies on two lines */ \
 	BELOW_32 ":	cmp	$16, %edx\n" \
 	"	jae	" FROM_16 "f\n" \
 	"	xor	%eax, %eax\n" \
@@ -426,7 +428,7 @@ HF_ARCH_NAKED_FUNCTION(hf_detail_copy_ ## NAME, \
 	TRY("movq	%rcx, (%rdi)", AFTER_FEW(0)) \
 	TRY("movq	%r8, -8(%rdi, %rdx)", AFTER_FEW(8)) \
 	"	ret\n" \
-	"	.p2align 4\n" \
+	"	.p2align 6\n" \
 	/* 16..31 */ \
 	FROM_16 ":\n" \
 	UNLESS_IN_PAGE("32", "edi", "copy_to_" TO) \
